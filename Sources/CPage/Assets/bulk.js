@@ -4,8 +4,8 @@
 import { APIError, path } from "./api.js";
 import { closeDialog, commandLine, isDialogOpen, openDialog } from "./dialog.js";
 import { fill, h, setText, show } from "./dom.js";
-import { conditionWords, serverFilters } from "./jobFilters.js";
-import { redis } from "./shell.js";
+import { filterOptions, serverFilters } from "./jobFilters.js";
+import { workerctl } from "./shell.js";
 import { count, counted } from "./text.js";
 
 const words = {
@@ -23,7 +23,7 @@ const words = {
   },
 };
 
-/** How often the progress of an action is asked for while its dialog is open. */
+/** How long the server waits for the end of an action before it tells how far it is. */
 const progressPause = 500;
 
 /** The actions that all jobs of some filters allow. */
@@ -88,8 +88,7 @@ function ask(context, action, filters, conditions, dry, onDone, text) {
   fill(body,
     h("p", {}, h("b.matching", {}, number), dry.count === 1 ? " matches" : " match",
       `, up to number ${dry["up-to"]}: later ones stay as they are. ${text}`),
-    commandLine(redis(
-      "BULK", action.toUpperCase(), "UPTO", dry["up-to"], ...conditionWords(filters))),
+    commandLine(workerctl("bulk", action, ...filterOptions(filters))),
     h("div.buttons", {},
       h(`button.primary${action === "retry" ? "" : ".grave"}`, { type: "button", onclick: begin },
         `${verb} ${number}`),
@@ -114,14 +113,13 @@ async function follow(context, action, id, all, body, onDone) {
   });
   fill(body, bar, said, h("div.buttons", {}, stop, close));
   for (;;) {
-    const run = await context.api.get(path("/api/bulk", id));
+    const run = await context.api.get(`${path("/api/bulk", id)}?wait=${progressPause}`);
     bar.value = run.done + run.changed;
     setText(said, progressText(action, run, all));
     said.classList.toggle("error", run.error !== null);
     if (!run.running) break;
     // A run goes on without its dialog.
     if (!isDialogOpen() || !bar.isConnected) return onDone();
-    await new Promise((resolve) => setTimeout(resolve, progressPause));
   }
   show(stop, false);
   close.focus();

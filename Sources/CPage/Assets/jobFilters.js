@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { milliseconds } from "./text.js";
-import { redis, workerctl } from "./shell.js";
+import { workerctl } from "./shell.js";
 
 /** The states that have a tab, with the words on it. */
 export const tabs = [
@@ -34,20 +34,14 @@ export function serverFilters(filters) {
   return result;
 }
 
-/** The filters as words of the commands JOBS and BULK. */
-export function conditionWords(filters) {
-  const { thread, state, ...options } = serverFilters(filters);
-  return [thread, state].filter(Boolean).concat(
-    Object.entries(options).flatMap(([name, value]) => [name.toUpperCase(), value]));
+/** The filters as options of `workerctl jobs` and `workerctl bulk`. */
+export function filterOptions(filters) {
+  return Object.entries(filters).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
 /** The line that lists the same jobs. */
 export function listLine(filters, isOldestFirst) {
-  if (filters.reason) {
-    return redis("JOBS", ...conditionWords(filters), ...(isOldestFirst ? ["OLDEST"] : []));
-  }
-  const options = Object.entries(filters).flatMap(([name, value]) => [`--${name}`, value]);
-  return workerctl("jobs", ...options, isOldestFirst ? "--oldest" : null);
+  return workerctl("jobs", ...filterOptions(filters), isOldestFirst ? "--oldest" : null);
 }
 
 /**

@@ -1,5 +1,4 @@
-// The same as a line for a shell: each action of the page names its line of `workerctl`, or of
-// `redis-cli` where workerctl has no word for it.
+// The same as a line for a shell: each action of the page names its line of `workerctl`.
 
 import { plain } from "./text.js";
 
@@ -24,9 +23,4 @@ export function quoted(word) {
 export function workerctl(...words) {
   return ["workerctl", ...words.filter((word) => word !== null && word !== undefined)]
     .map(quoted).join(" ");
-}
-
-/** A line of `redis-cli`, with the socket where workerctl looks by itself. */
-export function redis(...words) {
-  return ["redis-cli", "-s", "/run/workerd/workerd.sock", ...words].map(quoted).join(" ");
 }

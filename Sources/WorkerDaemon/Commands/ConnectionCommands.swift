@@ -232,3 +232,11 @@ enum ConnectionCommands {
         return fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ") + "\n"
     }
 }
+
+extension Session {
+    /// The connection's descriptor; -1 once it is closed.
+    fileprivate var descriptorNumber: Int { socket.map { Int($0.descriptor.number) } ?? -1 }
+
+    /// What the connection waits for, as Redis says it: `r`, or `rw` while answers wait to be sent.
+    fileprivate var events: String { output.isEmpty ? "r" : "rw" }
+}

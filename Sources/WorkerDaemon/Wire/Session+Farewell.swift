@@ -1,6 +1,19 @@
-// The end of a session in order, when the daemon goes down.
+// The end of a session in order: when its client is done with, or the daemon goes down.
 
 extension Session {
+    /// Takes nothing more from the client; closes once all that it asked before is answered and
+    /// out.
+    func closeWhenAnswered() {
+        hasInputEnded = true
+        scheduleFlush()
+    }
+
+    /// Closes the connection once everything that was answered is out.
+    func closeWhenSent() {
+        closesWhenSent = true
+        scheduleFlush()
+    }
+
     /// Reads in one go at the end; a client may send without a pause.
     private static let lastReadCountMax = 16
 

@@ -156,9 +156,6 @@ final class Session {
     /// How many bytes wait for the client to read them, or for an earlier answer.
     var outputByteCount: Int { output.byteCount + earlyByteCount }
 
-    /// The connection's descriptor; -1 once it is closed.
-    var descriptorNumber: Int { socket.map { Int($0.descriptor.number) } ?? -1 }
-
     /// How many bytes of an incomplete command have arrived, and what the buffer for them takes.
     var input: (byteCount: Int, memoryByteCount: Int) {
         if let conversation {
@@ -169,9 +166,6 @@ final class Session {
 
     /// How many seconds ago the client sent something.
     var idleSeconds: Int64 { lastArrival.duration(to: loop.now).components.seconds }
-
-    /// What the connection waits for, as Redis says it: `r`, or `rw` while answers wait to be sent.
-    var events: String { output.isEmpty ? "r" : "rw" }
 
     /// Whether the client has many bytes of answers to read.
     var hasUnread: Bool { toldByteCount > 0 }
@@ -274,19 +268,6 @@ final class Session {
             earlyByteCount -= next.heldByteCount
             write(next)
         }
-        scheduleFlush()
-    }
-
-    /// Takes nothing more from the client; closes once all that it asked before is answered and
-    /// out.
-    func closeWhenAnswered() {
-        hasInputEnded = true
-        scheduleFlush()
-    }
-
-    /// Closes the connection once everything that was answered is out.
-    func closeWhenSent() {
-        closesWhenSent = true
         scheduleFlush()
     }
 

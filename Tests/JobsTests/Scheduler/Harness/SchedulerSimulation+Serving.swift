@@ -4,6 +4,27 @@ import Jobs
 import Support
 
 extension SchedulerSimulation {
+    func isReleased(_ thread: String) -> Bool {
+        released.contains(thread) || claims.values.contains(thread)
+    }
+
+    /// Lets go of a thread that is owned, or takes over one that is not.
+    func letGoOrTakeOver() {
+        let thread = ["one", "two", "two/1"][random.below(3)]
+        guard change == nil, released.contains(thread) || driver.isThread(thread) else { return }
+        let reply = reply()
+        if released.remove(thread) != nil {
+            note("claim \(thread)")
+            claims[reply.number] = thread
+            driver.input { $0.claim(thread, reply) }
+        } else {
+            note("release \(thread)")
+            count("released")
+            released.insert(thread)
+            driver.input { $0.release(thread, reply) }
+        }
+    }
+
     /// A change under way: one at a time.
     enum Change {
         /// The running jobs of a group that goes are waited for.

@@ -37,7 +37,7 @@ final class SchedulerSimulation {
     /// Whether this life ends in an orderly way, and delayed jobs are left for the next.
     var isGoingDown = false
     /// Threads that this scheduler does not own, or was told to let go of.
-    private(set) var released: Set<String> = []
+    var released: Set<String> = []
     /// Threads whose claims were not answered, by the requests.
     var claims: [UInt64: String] = [:]
     /// A change of threads or selectors under way.
@@ -285,10 +285,6 @@ final class SchedulerSimulation {
         }
     }
 
-    func isReleased(_ thread: String) -> Bool {
-        released.contains(thread) || claims.values.contains(thread)
-    }
-
     /// What memory knows of a job, or the store.
     func state(of id: JobID) -> JobState? {
         driver.scheduler.book.state(of: id) ?? driver.recorded[id]
@@ -344,23 +340,6 @@ final class SchedulerSimulation {
         note("run \(entry.id) again")
         entry.isRunAgainAsked = true
         driver.input { $0.runAgain(.one(entry.id), reply) }
-    }
-
-    /// Lets go of a thread that is owned, or takes over one that is not.
-    private func letGoOrTakeOver() {
-        let thread = ["one", "two", "two/1"][random.below(3)]
-        guard change == nil, released.contains(thread) || driver.isThread(thread) else { return }
-        let reply = reply()
-        if released.remove(thread) != nil {
-            note("claim \(thread)")
-            claims[reply.number] = thread
-            driver.input { $0.claim(thread, reply) }
-        } else {
-            note("release \(thread)")
-            count("released")
-            released.insert(thread)
-            driver.input { $0.release(thread, reply) }
-        }
     }
 
     func crash() {
