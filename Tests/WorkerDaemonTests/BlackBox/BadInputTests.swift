@@ -120,7 +120,8 @@ import Testing
             #expect(commands.count >= 25)
             // They take words without end, and say what is wrong with these.
             let open: Set = [
-                "hello", "client", "config", "command", "observe", "unobserve", "take", "done",
+                "hello", "client", "config", "command", "observe", "unobserve", "events", "take",
+                "done",
             ]
             for command in commands {
                 let name = try #require(command.elements?.first?.text)
