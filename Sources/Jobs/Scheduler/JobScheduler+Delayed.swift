@@ -51,12 +51,9 @@ extension JobScheduler {
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else { return delay(job, until: dueAt) }
         queue.removeFromMemory(job)
-        let isServed = isServed(job)
-        job.part = job.retry.blocks && !queue.isReleased && isServed ? .apart : .delayed
+        job.part = job.retry.blocks && !queue.isReleased && isServed(job) ? .apart : .delayed
         queue.addInMemory(job.part, byteCount: job.payloadByteCount)
-        if queue.isReleased || stage.isRefusing || !isServed {
-            // Its selector may come back, and then brings it back.
-            if !isServed { queue.skipped.insert(job.details.selector) }
+        if queue.isReleased || stage.isRefusing || !isServed(job) {
             park(job, queue)
         } else if job.part == .apart {
             // Others wait for it: it stays in memory.

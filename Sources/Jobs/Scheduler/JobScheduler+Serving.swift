@@ -164,7 +164,6 @@ extension JobScheduler {
             ? .unknownThread(job.thread) : .unknownSelector(job.details.selector)
         tellWaiters(of: job, .failed(error))
         retract(job)
-        if !queue.isOrphaned { queue.skipped.insert(job.details.selector) }
         parkAsStored(job, queue)
         endHoldUp(by: job)
         job.forgetOrders()
@@ -189,6 +188,8 @@ extension JobScheduler {
     /// Counts a job that has left memory.
     mutating func countParked(_ job: JobEntry, _ state: JobState, of queue: JobQueue) {
         guard queue.isOrphaned else {
+            // Also one that ran while its handler went, and is tried again.
+            if !isServed(job) { queue.skipped.insert(job.details.selector) }
             return queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
         }
         queues.orphans.add(.one(job.payloadByteCount), state, to: queue.name)
