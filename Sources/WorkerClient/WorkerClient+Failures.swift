@@ -42,6 +42,7 @@ extension WorkerClient {
     /// Counts the jobs on which an operation would be taken.
     ///
     /// - Parameters:
+    ///   - operation: what would be done, or is to be done.
     ///   - thread: a thread or pool; nil for all.
     ///   - state: one state; nil for all that the operation is for.
     ///   - conditions: further conditions; order, numbers and failures are passed over.
@@ -58,6 +59,7 @@ extension WorkerClient {
     /// Begins an operation on all jobs that meet conditions, which the daemon carries out.
     ///
     /// - Parameters:
+    ///   - operation: what would be done, or is to be done.
     ///   - thread: a thread or pool; nil for all.
     ///   - state: one state; nil for all that the operation is for.
     ///   - conditions: further conditions; order, numbers and failures are passed over.
@@ -75,8 +77,10 @@ extension WorkerClient {
 
     /// How far an operation on many jobs has come.
     ///
-    /// - Parameter patience: how long the daemon waits for its end before it answers; nil if it
-    ///   answers at once.
+    /// - Parameters:
+    ///   - id: the number of the run.
+    ///   - patience: how long the daemon waits for its end before it answers; nil if it answers at
+    ///     once.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.

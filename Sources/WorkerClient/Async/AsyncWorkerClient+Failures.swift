@@ -38,6 +38,7 @@ extension AsyncWorkerClient {
     /// Counts the jobs on which an operation would be taken.
     ///
     /// - Parameters:
+    ///   - operation: what would be done, or is to be done.
     ///   - thread: a thread or pool; nil for all.
     ///   - state: one state; nil for all that the operation is for.
     ///   - conditions: further conditions; order, numbers and failures are passed over.
@@ -53,6 +54,7 @@ extension AsyncWorkerClient {
     /// Begins an operation on all jobs that meet conditions, which the daemon carries out.
     ///
     /// - Parameters:
+    ///   - operation: what would be done, or is to be done.
     ///   - thread: a thread or pool; nil for all.
     ///   - state: one state; nil for all that the operation is for.
     ///   - conditions: further conditions; order, numbers and failures are passed over.
@@ -69,8 +71,10 @@ extension AsyncWorkerClient {
 
     /// How far an operation on many jobs has come.
     ///
-    /// - Parameter patience: how long the daemon waits for its end before it answers; nil if it
-    ///   answers at once.
+    /// - Parameters:
+    ///   - id: the number of the run.
+    ///   - patience: how long the daemon waits for its end before it answers; nil if it answers at
+    ///     once.
     /// - Throws: `.daemon` with NOJOB.
     /// - Thread: any task.
     public func bulkRun(
