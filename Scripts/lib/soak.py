@@ -132,6 +132,11 @@ def client_for_ever(at, seed, end, faults, allowed):
             client = client or Client(at + "/s")
             for _ in range(chance.randrange(30)):
                 submit(client, chance, jobs)
+            # Programs take longer than submits: the queues would grow, and hide any other growth.
+            while not end.is_set() and int(client.figures("jobs")["waiting_jobs"]) > 1000:
+                for name in THREADS:
+                    client.call("RESUME", name)
+                time.sleep(0.05)
             if chance.random() < 0.5:
                 steer(client, chance, jobs)
             if chance.random() < 0.05:
