@@ -96,7 +96,7 @@ extension WorkerClient {
         try run(.backup(name, replaces: replaces))
     }
 
-    /// Has the daemon read its configuration file again, and apply what has changed.
+    /// The daemon reads its configuration file again, and applies each changed setting.
     ///
     /// - Parameter isDry: whether nothing is applied: the changes are only told.
     /// - Returns: the changes, a line each, such as `thread mail: count 2 → 4`.

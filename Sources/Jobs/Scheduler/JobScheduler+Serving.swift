@@ -285,7 +285,7 @@ extension JobScheduler {
         }
     }
 
-    /// The daemon goes down: groups whose threads were to change go on with those that they have.
+    /// The daemon goes down: suspended groups go on with their present threads.
     mutating func giveUpChanges() {
         for group in served.groups where group.isSuspended { offerSuspended(of: group) }
         let endings = releases.endings

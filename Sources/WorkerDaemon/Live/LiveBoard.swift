@@ -48,7 +48,7 @@ final class LiveBoard {
     private(set) var lookCount = 0
 
     /// - Parameters:
-    ///   - look: describes what is so now.
+    ///   - look: describes the present state of all threads.
     ///   - follow: told whether the board is to hear of changes.
     init(
         epoch: String, loop: ThreadRunLoop, timelines: Timelines, look: @escaping () -> Look,

@@ -16,7 +16,7 @@ extension SchedulerDriver {
         ) { [unowned self] isWanted in
             scheduler.tellsChanges = isWanted
             reportBeginnings()
-            // Those that run have begun without a report.
+            // Running jobs have begun without a report.
             if isWanted { input { $0.noteRunning() } }
         }
     }

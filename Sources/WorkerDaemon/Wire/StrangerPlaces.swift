@@ -15,7 +15,7 @@ struct StrangerPlaces {
     /// - Parameter placeCount: how many connections there may be.
     init(placeCount: Int) { limit(placeCount: placeCount) }
 
-    /// Shares out another number of places; those that are taken stay so.
+    /// Changes the number of places; a taken place stays taken.
     mutating func limit(placeCount: Int) {
         countMax = max(1, min(max(Self.countMin, placeCount / 4), placeCount / 2))
         countMaxPerNetwork = max(Self.countMin, countMax / 2)

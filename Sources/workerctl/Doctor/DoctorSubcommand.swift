@@ -1,4 +1,4 @@
-// `workerctl doctor`: what is in order and what is not, line by line.
+// `workerctl doctor`: a line for each check, with its verdict and its remedy.
 
 enum DoctorSubcommand {
     static var subcommand: Subcommand {
