@@ -136,9 +136,16 @@ extension JobScheduler {
         guard !stage.keepsDelayed else { return }
         if !leaveParked(job, queue) {
             let isBlocker = job.isBlocker && isInOrder(job, of: queue.group)
-            isBlocker ? claimBlocker(job) : bringDelayed(job, to: queue)
+            isBlocker ? claimBlocker(job) : bringWithheld(job, to: queue)
         }
         offerLine(of: queue)
+    }
+
+    /// Takes a withheld job into memory, unless jobs that are due before it are parked since: then
+    /// it comes after them, with a load.
+    private mutating func bringWithheld(_ job: Job, to queue: JobQueue) {
+        let place = DueKey(dueAt: job.dueAt ?? job.acceptedAt, id: job.id)
+        queue.delayed.takes(place) ? bringDelayed(job, to: queue) : bringMore(of: queue)
     }
 
     /// Counts a job that is not in memory as ended, and tells all that waited for it.
