@@ -240,10 +240,14 @@ extension JobScheduler {
         if environment.isStopped(request.thread, of: group) {
             throw JobError.stoppedThread(request.thread)
         }
-        let waiting = waitingCount(of: group)
-        if waiting >= group.maxQueued {
-            throw full(
-                "thread \(group.name) holds \(counted(waiting, "waiting job")), its limit", group)
+        // No group has more waiting jobs than there are jobs, which takes no look at its threads.
+        if book.activeCount + queues.load.parkedSum.count >= group.maxQueued {
+            let waiting = waitingCount(of: group)
+            if waiting >= group.maxQueued {
+                throw full(
+                    "thread \(group.name) holds \(counted(waiting, "waiting job")), its limit",
+                    group)
+            }
         }
         return (group, selector)
     }

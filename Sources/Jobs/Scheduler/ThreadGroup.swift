@@ -10,13 +10,19 @@ package final class ThreadGroup {
     /// The names of its threads: `name` itself, or `name/1` to `name/n`.
     package internal(set) var memberNames: [String]
     /// How many jobs may wait for it.
-    package internal(set) var maxQueued: Int
+    package internal(set) var maxQueued: Int {
+        get { unsafe uncheckedMaxQueued }
+        set { unsafe uncheckedMaxQueued = newValue }
+    }
     /// How many bytes of payload they may have together.
     package internal(set) var maxQueuedByteCount: Int
     /// Whether its threads are there.
     package internal(set) var isServed = true
     /// Whether nothing is offered to it: its threads change.
-    var isSuspended = false
+    var isSuspended: Bool {
+        get { unsafe uncheckedIsSuspended }
+        set { unsafe uncheckedIsSuspended = newValue }
+    }
     /// Jobs whose turn has come meanwhile, in order; others among them have left.
     var suspended: [JobEntry] = []
     /// Its place among the groups that the scheduler was given.
@@ -29,7 +35,9 @@ package final class ThreadGroup {
     private(set) var inLineCount = 0
     /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
     package private(set) var heldUpCount = 0
-    // SAFETY: confined to the scheduler's thread, and changed in one place that calls nothing.
+    // SAFETY: confined to the scheduler's thread, and no access calls out to anything.
+    @exclusivity(unchecked) private var uncheckedMaxQueued: Int
+    @exclusivity(unchecked) private var uncheckedIsSuspended = false
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
     @exclusivity(unchecked) private var uncheckedEnds: EndRate
     /// Its jobs in memory that were collected and not released, in order.
@@ -48,7 +56,7 @@ package final class ThreadGroup {
         self.index = index
         self.name = name
         self.memberNames = memberNames
-        self.maxQueued = maxQueued
+        unsafe uncheckedMaxQueued = maxQueued
         self.maxQueuedByteCount = maxQueuedByteCount
         unsafe uncheckedEnds = EndRate(at: startedAt)
     }

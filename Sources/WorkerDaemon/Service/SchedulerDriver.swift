@@ -17,7 +17,10 @@ final class SchedulerDriver {
     let log: Log
     let clocks: Clocks
     /// The threads behind each group of the scheduler, by its index; also of removed groups.
-    var groupsByIndex: [WorkerGroup]
+    var groupsByIndex: [WorkerGroup] {
+        get { unsafe uncheckedGroupsByIndex }
+        set { unsafe uncheckedGroupsByIndex = newValue }
+    }
     /// The threads that are served.
     var groups: [WorkerGroup]
     /// The code behind each selector that is served.
@@ -26,7 +29,10 @@ final class SchedulerDriver {
     let store: any JobStore
     let startedAt: Int64
     /// Figures about attempts; nil unless HTTP is served.
-    var figures: AttemptFigures?
+    var figures: AttemptFigures? {
+        get { unsafe uncheckedFigures }
+        set { unsafe uncheckedFigures = newValue }
+    }
     /// The latest events; nil if none are kept.
     var events: EventJournal?
     /// The live view, while it is looked at.
@@ -60,10 +66,17 @@ final class SchedulerDriver {
     /// Jobs for workers in other processes.
     let exchange: WorkerExchange
     /// The handlers in the order of the scheduler's selectors; also of removed selectors.
-    var handlersByIndex: [Handler]
+    var handlersByIndex: [Handler] {
+        get { unsafe uncheckedHandlersByIndex }
+        set { unsafe uncheckedHandlersByIndex = newValue }
+    }
+    // SAFETY: as the scheduler; changed by reloads, which nothing overlaps.
+    @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
+    @exclusivity(unchecked) private var uncheckedHandlersByIndex: [Handler]
+    @exclusivity(unchecked) private var uncheckedFigures: AttemptFigures?
     /// What reloads wait for, and the threads that they have replaced.
     var changes = ServingChanges()
-    private let surroundings: Surroundings
+    private let surroundings: SchedulerSurroundings
     private var answers: MessagePort<[StoreAnswer]>?
     private var owedWakes = OwedWakes()
     private var confirmations: [UInt64: (StoreFault?) -> Void] = [:]
@@ -85,7 +98,7 @@ final class SchedulerDriver {
         children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
     ) {
         self.groups = groups
-        groupsByIndex = groups
+        unsafe uncheckedGroupsByIndex = groups
         self.handlers = handlers
         self.children = children
         self.loop = loop
@@ -96,8 +109,8 @@ final class SchedulerDriver {
         let startedAt = clocks.wall.unixMilliseconds()
         self.startedAt = startedAt
         let sorted = handlers.sorted { $0.key < $1.key }
-        handlersByIndex = sorted.map(\.value)
-        surroundings = Surroundings()
+        unsafe uncheckedHandlersByIndex = sorted.map(\.value)
+        surroundings = SchedulerSurroundings()
         unsafe uncheckedScheduler = JobScheduler(
             groups.enumerated().map { index, group in
                 ThreadGroup(
@@ -433,53 +446,6 @@ final class SchedulerDriver {
         let timeout = loop.schedule(at: Instant(nanoseconds: first)) { driver.value.alarmsRang() }
         timer = (timeout, first)
     }
-}
-
-/// What the scheduler asks its driver.
-///
-/// Confined to the driver's thread.
-private final class Surroundings: SchedulerEnvironment {
-    /// The driver, until it is closed: not weak, as `WorkerExchange.door`.
-    var driver: SchedulerDriver?
-
-    private var groups: [WorkerGroup] { driver?.groupsByIndex ?? [] }
-
-    func withdraw(_ attempt: AnyObject) -> Bool { (attempt as? JobContext)?.withdraw() ?? true }
-
-    func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)? {
-        (attempt as? JobContext)?.run.map { ($0.thread, $0.startedAt) }
-    }
-
-    func progress(of attempt: AnyObject) -> JobProgress? { (attempt as? JobContext)?.progress }
-
-    func waitingCount(of group: ThreadGroup) -> Int {
-        guard let group = driver?.groupsByIndex[group.index] else { return 0 }
-        return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)
-            + (driver?.exchange.lobby.count(of: group) ?? 0)
-    }
-
-    func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
-        guard let group = driver?.groupsByIndex[group.index] else { return true }
-        return (try? group.pool.isStopped(onThread: thread)) != false
-    }
-
-    func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] {
-        groups.flatMap(\.members).compactMap { member in
-            guard let context = member.current.withLock({ $0 }), let run = context.run else {
-                return nil
-            }
-            return (JobID(context.id), run.thread, run.startedAt)
-        }
-    }
-
-    func dropped(_ id: JobID) { driver?.children.outputs.forget(id.number) }
-
-    func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {
-        driver?.figures?.timelines.note(
-            outcome, of: id, thread: thread, at: driver?.scheduler.now.unixMilliseconds ?? 0)
-    }
-
-    func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
 }
 
 extension Priority {

@@ -135,14 +135,13 @@ public final class WorkerPool: Sendable {
     /// - Thread: any thread.
     public var waitingCount: Int { queues.board.withLock { $0.waitingCount } }
 
-    /// Whether nothing is taken any more for a thread of the pool.
+    /// Whether a thread of the pool was told to stop: nothing is taken for it any more.
     ///
     /// - Parameter name: the pool's name or nil for any member, or the name of one member.
     /// - Throws: `noThread`.
-    /// - Thread: any thread.
+    /// - Thread: any thread; takes no lock.
     public func isStopped(onThread name: String? = nil) throws(SubmitError) -> Bool {
-        let queue = try queue(of: name)
-        return isStopped(queue) || queues.board.withLock { $0.isClosed(queue) }
+        isStopped(try queue(of: name))
     }
 
     /// The member of this name; nil if there is none.

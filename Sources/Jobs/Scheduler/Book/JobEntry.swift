@@ -59,13 +59,19 @@ package final class JobEntry {
     package let details: JobDetails
     package let selector: JobSelector
     package let group: ThreadGroup
-    package private(set) var retry: RetryPlan
+    package private(set) var retry: RetryPlan {
+        get { unsafe uncheckedRetry }
+        set { unsafe uncheckedRetry = newValue }
+    }
     /// How many bytes it was accepted with.
     let payloadByteCount: Int
     /// The queue of the store that it belongs to; nil for a job in memory only.
     let queue: JobQueue?
     /// The orders that it keeps; none once it is active no longer.
-    private(set) var orders: JobOrders
+    private(set) var orders: JobOrders {
+        get { unsafe uncheckedOrders }
+        set { unsafe uncheckedOrders = newValue }
+    }
     /// Its place in the chain of the book.
     var slot = 0
     /// Where the jobs of its thread are counted.
@@ -78,7 +84,10 @@ package final class JobEntry {
     var release: Alarms.Handle?
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
     /// those of its order wait for its end.
-    private(set) var isHeldOver = false
+    private(set) var isHeldOver: Bool {
+        get { unsafe uncheckedIsHeldOver }
+        set { unsafe uncheckedIsHeldOver = newValue }
+    }
     /// Whether that worker may have it now: then it counts as running.
     private(set) var isInHands = false
     /// Whether it is due at a time of day, however the clock is set.
@@ -94,7 +103,10 @@ package final class JobEntry {
     @exclusivity(unchecked) private var uncheckedJob: Job
     @exclusivity(unchecked) private var uncheckedPlace = JobPlace.outside
     @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
+    @exclusivity(unchecked) private var uncheckedRetry: RetryPlan
+    @exclusivity(unchecked) private var uncheckedOrders: JobOrders
     @exclusivity(unchecked) private var uncheckedIsOfferPending = false
+    @exclusivity(unchecked) private var uncheckedIsHeldOver = false
     @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
     @exclusivity(unchecked) private var uncheckedExpiresAt: Int64
     @exclusivity(unchecked) private var waiters = WaitingClients()
@@ -118,13 +130,13 @@ package final class JobEntry {
         unsafe uncheckedAttemptNumber = job.attempt + 1
         unsafe uncheckedExpiresAt = job.expiresAt ?? .max
         goesByClock = job.goesByClock
-        retry = RetryPlan(
+        unsafe uncheckedRetry = RetryPlan(
             countMax: details.options.retryCountMax ?? 0,
             blocks: details.options.retryBlocks == true && orders.own != nil,
             forgivenCount: job.forgivenCount)
         self.selector = selector
         self.group = group
-        self.orders = orders
+        unsafe uncheckedOrders = orders
         self.queue = queue
         unsafe uncheckedJob = job
     }

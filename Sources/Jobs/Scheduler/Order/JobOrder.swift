@@ -20,13 +20,18 @@ final class JobOrder {
     /// The jobs that wait behind one that is tried again; nil if none is.
     var holdUp: HoldUp?
     /// Whether jobs are noted: of a thread, not before one of them can hold others up.
-    var notesJobs: Bool
+    var notesJobs: Bool {
+        get { unsafe uncheckedNotesJobs }
+        set { unsafe uncheckedNotesJobs = newValue }
+    }
+    // SAFETY: confined to the scheduler's thread, and no access calls out to anything.
+    @exclusivity(unchecked) private var uncheckedNotesJobs: Bool
     private var entries = ShortList<Entry>()
     private var sweepCount = sweepCountMin
     /// So few are never looked through.
     private static let sweepCountMin = 16
 
-    init(notesJobs: Bool) { self.notesJobs = notesJobs }
+    init(notesJobs: Bool) { unsafe uncheckedNotesJobs = notesJobs }
 
     /// Notes a job that is offered now.
     ///
