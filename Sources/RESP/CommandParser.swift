@@ -74,6 +74,15 @@ package struct CommandParser: ~Copyable, Sendable {
         try buffer.withUninitializedTail(atLeast: minimum, missing: missingCount, body)
     }
 
+    /// Takes the memory for the bytes to come from a buffer that the parsers of many connections
+    /// share, if this one holds none.
+    package mutating func takeMemory(_ spare: inout [UInt8]) { buffer.takeMemory(&spare) }
+
+    /// Gives the memory back for the next parser, unless bytes wait for the rest of their command.
+    ///
+    /// - Complexity: O(1); in front of a command that is kept, its memory stays with the command.
+    package mutating func giveMemory(_ spare: inout [UInt8]) { buffer.giveMemory(&spare) }
+
     /// Takes the next complete command out of the buffer.
     ///
     /// Call it until it returns nil, then read more. When it returns nil, it also gives back memory

@@ -70,6 +70,20 @@ struct InputBuffer: ~Copyable, Sendable {
         reallocate(capacity: needed)
     }
 
+    /// Takes memory for the bytes to come, if it holds none.
+    mutating func takeMemory(_ spare: inout [UInt8]) {
+        if bytes.capacity == 0 { swap(&bytes, &spare) }
+    }
+
+    /// Lets go of its memory, if no byte is pending.
+    mutating func giveMemory(_ spare: inout [UInt8]) {
+        guard pendingCount == 0, bytes.capacity > 0 else { return }
+        spare = []
+        bytes.removeAll(keepingCapacity: true)
+        start = 0
+        swap(&bytes, &spare)
+    }
+
     /// Drops all bytes and gives all memory back.
     mutating func removeAll() {
         bytes = []

@@ -27,6 +27,35 @@ import Testing
         #expect(parser.memoryByteCount < 20_000)
     }
 
+    @Test func `many parsers share one piece of memory`() throws {
+        var spare: [UInt8] = []
+        func read(
+            _ text: String, into parser: inout CommandParser
+        ) throws -> (text: String, address: UInt)? {
+            parser.takeMemory(&spare)
+            defer { parser.giveMemory(&spare) }
+            parser.withUninitializedTail(atLeast: 16_384) { tail in
+                for byte in text.utf8 { tail.append(byte) }
+            }
+            return try parser.nextCommand().map { ($0.text(at: 1), storageAddress($0)) }
+        }
+        // Only one that waits for the rest of a command keeps what it has read into.
+        var waiting = CommandParser()
+        #expect(try read("GET k", into: &waiting) == nil)
+        #expect(waiting.memoryByteCount >= 16_384)
+        #expect(spare.capacity == 0)
+        var addresses: Set<UInt> = []
+        for _ in 0..<100 {
+            var parser = CommandParser()
+            let command = try #require(try read("GET key\r\n", into: &parser))
+            addresses.insert(command.address & ~0xFFFF)
+            #expect(parser.memoryByteCount < 1024)
+        }
+        #expect(addresses.count <= 2, "one piece of 16 KiB lies in two pages of 64 KiB at most")
+        #expect(try read("ey\r\n", into: &waiting)?.text == "key")
+        #expect(waiting.memoryByteCount < 1024)
+    }
+
     @Test func `room for an announced argument is taken once`() throws {
         let size = 1 << 20
         var parser = CommandParser()

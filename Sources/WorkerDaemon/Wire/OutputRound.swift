@@ -1,5 +1,6 @@
-// Sends the answers of a pass at its end, all together: one block of the loop for all sessions,
-// however many have answers.
+// What the sessions of a loop share. The answers of a pass are sent at its end, all together: one
+// block of the loop for all sessions, however many have answers. And they read into the same
+// memory, one after another: an idle connection has none.
 
 internal import RunLoops
 
@@ -9,6 +10,8 @@ internal import RunLoops
 final class OutputRound {
     private let loop: ThreadRunLoop
     private var sessions: [Session] = []
+    /// Memory for the input of the session that reads next.
+    var spareInput: [UInt8] = []
 
     init(on loop: ThreadRunLoop) { self.loop = loop }
 

@@ -329,6 +329,7 @@ final class Session {
                 result = try conversation.read(
                     from: socket.descriptor, atLeast: Self.readByteCount)
             } else {
+                parser.takeMemory(&outputRound.spareInput)
                 try parser.withUninitializedTail(atLeast: Self.readByteCount) {
                     (room: inout OutputSpan<UInt8>) throws(SystemError) in
                     result = try socket?.descriptor.read(into: &room) ?? .end
@@ -343,7 +344,9 @@ final class Session {
             lastArrival = loop.now
             executeCommands()
         case .end: inputEnded()
-        case .wouldBlock: return false
+        case .wouldBlock:
+            parser.giveMemory(&outputRound.spareInput)
+            return false
         }
         return result != .end
     }
@@ -355,6 +358,7 @@ final class Session {
         isExecuting = true
         defer { isExecuting = false }
         if let conversation { return executeRequests(conversation) }
+        defer { parser.giveMemory(&outputRound.spareInput) }
         while socket != nil, !isHeldBack, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }

@@ -98,6 +98,31 @@ import Wording
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a client that sends nothing holds no memory for input`() throws {
+        let scratch = try Scratch()
+        let daemon = try TestDaemon(Setup(), in: scratch)
+        defer { daemon.kill() }
+        let idle = try daemon.connect()
+        #expect(try idle.call("PING") == .simpleString("PONG"))
+        let halfway = try daemon.connect()
+        #expect(try halfway.call("PING") == .simpleString("PONG"))
+        try halfway.send(text: "*1\r\n$4\r\nPI")
+        let client = try daemon.connect()
+        var memory: [Int] = []
+        try eventually("half a command has arrived") {
+            let lines = try client.call("CLIENT", "LIST").text?.split(separator: "\n") ?? []
+            memory = lines.compactMap { line in
+                line.split(separator: " ").first { $0.hasPrefix("tot-mem=") }
+                    .flatMap { Int($0.dropFirst(8)) }
+            }
+            return memory.count == 3 && memory[1] > 10_000
+        }
+        #expect(memory[0] < 1024, "\(memory)")
+        try halfway.send(text: "NG\r\n")
+        #expect(try halfway.reply() == .simpleString("PONG"))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `COMMAND names every command, what it takes and what it does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
