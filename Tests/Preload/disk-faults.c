@@ -10,6 +10,7 @@
 //                          error behind it if it was made to fail
 //     DISK_FAULTS_SYNCED   a directory that has each watched file as its latest sync has left it:
 //                          the disk after a power cut that no unsynced write survives
+//     DISK_FAULTS_SYNC_MS  how many milliseconds each sync takes at least
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DESCRIPTOR_COUNT = 1024, NAME_SIZE = 64 };
@@ -180,9 +182,17 @@ static int copy_before_sync(int fd, char *path, size_t size) {
     return 1;
 }
 
+static void delay_sync(int fd) {
+    const char *milliseconds = getenv("DISK_FAULTS_SYNC_MS");
+    if (milliseconds == NULL || !is_watched(fd)) return;
+    struct timespec pause = {0, atol(milliseconds) * 1000000};
+    nanosleep(&pause, NULL);
+}
+
 static int synced(int fd, int (*sync)(int)) {
     char next[512], path[512];
     if (!may("sync", fd)) return -1;
+    delay_sync(fd);
     int is_copied = copy_before_sync(fd, next, sizeof next);
     int result = sync(fd);
     if (is_copied && result == 0) {

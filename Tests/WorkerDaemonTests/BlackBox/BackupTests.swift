@@ -189,7 +189,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `of what is in memory is refused`() throws {
-        try withDaemon { daemon in
+        try withDaemon(Setup(store: Setup.memory)) { daemon in
             let error = try daemon.connect().call("BACKUP", "a").errorMessage
             #expect(error?.contains("in memory only, so there is nothing to back up") == true)
             #expect(try files(daemon) == [])

@@ -8,7 +8,8 @@ import Testing
 @Suite struct `Events` {
     @Test(.timeLimit(.minutes(2)))
     func `tell each change of a job, numbered without gaps`() throws {
-        try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
+        try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }", store: Setup.memory)) {
+            daemon in
             let client = try daemon.connect()
             let reader = try EventClient(daemon)
             let first = try client.perform("mail", "echo", "KEY", "k", "LABEL", "l", "x")

@@ -163,7 +163,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `what is in memory only is limited together, and BUSY says when to come back`() throws {
-        var setup = Setup()
+        var setup = Setup(store: Setup.memory)
         setup.limits = "waitingJobs: 2, waitingBytes: \"1KB\""
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()

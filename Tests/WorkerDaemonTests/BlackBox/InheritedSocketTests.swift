@@ -75,7 +75,7 @@ struct `Sockets of a service manager` {
         sockets: [String], says: String
     ) throws {
         let scratch = try Scratch()
-        let daemon = try start(sockets, Setup(), scratch)
+        let daemon = try start(sockets, Setup(store: Setup.memory), scratch)
         defer { daemon.kill() }
         #expect(try daemon.end() == "exit status 78")
         #expect(daemon.log.contains(says.replacing("$DIR", with: scratch.path)), "\(daemon.log)")
@@ -83,7 +83,8 @@ struct `Sockets of a service manager` {
 
     @Test func `of another process are left alone, and a wrong number of them is refused`() throws {
         let scratch = try Scratch()
-        try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")
+        try scratch.write(
+            Setup(store: Setup.memory).text(directory: scratch.path), to: "workerd.json5")
         let arguments = ["--config", scratch.file("workerd.json5")]
         let other = try TestDaemon(
             arguments: arguments, in: scratch,

@@ -118,7 +118,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a result that is no longer kept is NOJOB, the waiting client still gets it`() throws {
-        try withDaemon(Setup(limits: "retainedResults: 1")) { daemon in
+        try withDaemon(Setup(limits: "retainedResults: 1", store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "1").text == "1")
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "2").text == "2")

@@ -9,7 +9,7 @@ import WorkerDaemon
 @Suite struct `The figures for Prometheus` {
     private static let setup = Setup(
         threads: "images: {}, mail: { count: 2 }", selectors: "turn: { worker: true }",
-        listen: Setup.http.listen)
+        listen: Setup.http.listen, store: Setup.memory)
 
     /// The series of a page, by name and labels.
     private func series(_ daemon: TestDaemon) throws -> [String: Double] {

@@ -144,7 +144,7 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `a pause is forgotten where jobs are in memory only`() throws {
         try play(
-            Setup(),
+            Setup(store: Setup.memory),
             { client, _ in
                 let reply = try client.call("PAUSE", "images")
                 #expect(reply == .simpleString("OK"))

@@ -40,7 +40,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
-        let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }", selectors: Self.programs,
+            store: Setup.memory)
         try withDaemon(setup) { daemon in
             let runs = try daemon.connect()
             let waits = try daemon.connect()
@@ -86,7 +88,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
-        let setup = Setup(selectors: Self.programs, shutdown: "grace: \"50ms\"")
+        let setup = Setup(
+            selectors: Self.programs, shutdown: "grace: \"50ms\"", store: Setup.memory)
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             try client.send("PERFORM", "images", .text(name), "WAIT", "x")
@@ -116,7 +119,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a second signal ends the daemon at once and its programs with it`() throws {
-        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+        try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             try client.send("PERFORM", "images", "ignores", "WAIT", "x")
             let child = try daemon.scratch.processID(in: "pid")
@@ -159,7 +162,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a successor has the socket when the daemon has ended, and not before`() throws {
-        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+        try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             try client.send("PERFORM", "images", "hangs", "WAIT", "x")
             let child = try daemon.scratch.processID(in: "pid")
@@ -183,7 +186,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
-        try withDaemon(Setup(selectors: Self.programs)) { daemon in
+        try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             let runs = try daemon.connect()
             try runs.send("PERFORM", "images", "held", "WAIT", "result")
@@ -202,7 +205,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
-        let setup = Setup(threads: "images: {}, mail: { count: 2 }", selectors: Self.programs)
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }", selectors: Self.programs,
+            store: Setup.memory)
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
             let waits = try daemon.connect()
@@ -264,7 +269,7 @@ import Testing
             threads: "images: {}, ledger: {}",
             selectors: Self.programs + "slow: { program: [\"sh\", \"-c\", "
                 + "\"trap '' TERM; echo $$ > slow; exec sleep 3600\"], directory: \"$DIR\", "
-                + "graceAfterTerm: \"100s\" }")
+                + "graceAfterTerm: \"100s\" }", store: Setup.memory)
         try untilStoppedInTime {
             var word: String?
             try withDaemon(setup) { daemon in

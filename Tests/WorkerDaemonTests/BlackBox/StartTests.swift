@@ -173,7 +173,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a second daemon at the same socket refuses, status 69, and the first goes on`() throws {
-        try withDaemon { daemon in
+        try withDaemon(Setup(store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             let second = try TestDaemon(
                 arguments: ["--config", daemon.configurationFile], in: daemon.scratch,

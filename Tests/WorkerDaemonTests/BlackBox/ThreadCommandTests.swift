@@ -105,7 +105,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a delayed job of a thread that has been stopped is cancelled when it is due`() throws {
-        try withDaemon { daemon in
+        try withDaemon(Setup(store: Setup.memory)) { daemon in
             let client = try daemon.connect()
             let replies = try client.callTogether(
                 ["PERFORM", "images", "echo", "DELAY", 60, "x"], ["STOP", "images"])

@@ -21,7 +21,7 @@ struct DiskFault: CustomStringConvertible {
 }
 
 /// The shim, compiled when first needed; in one step, as a daemon of another run may load it.
-private let shim: Result<String, Unexpected> = {
+let diskShim: Result<String, Unexpected> = {
     do {
         let library = "\(try productsDirectory())/disk-faults.so"
         let source = "\(repositoryDirectory)/Tests/Preload/disk-faults.c"
@@ -50,7 +50,7 @@ extension TestDaemon {
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
             program: "ProgramLedger",
             environment: [
-                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try shim.get(),
+                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try diskShim.get(),
                 "DISK_FAULTS_FILES": scratch.file("jobs.sqlite"),
                 "DISK_FAULTS_CONTROL": scratch.file("control"),
                 "DISK_FAULTS_LOG": scratch.file("calls"),
@@ -65,7 +65,7 @@ extension TestDaemon {
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName,
             program: "ProgramLedger",
             environment: [
-                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try shim.get(),
+                "LEDGER": scratch.file("ledger"), "LD_PRELOAD": try diskShim.get(),
                 "DISK_FAULTS_FILES": scratch.file("jobs.sqlite"),
                 "DISK_FAULTS_SYNCED": directory,
             ])

@@ -18,9 +18,12 @@ struct Setup {
     /// What `listen` has beside the Unix socket.
     var listen = ""
     /// Where jobs are kept, in quotes.
-    var store = "\"memory\""
+    var store = TestStore.chosen.setting
     /// Further sections, each with its name and a comma.
     var more = ""
+
+    /// The store that keeps nothing, for tests that are about it.
+    static let memory = "\"memory\""
 
     /// With a journal in the test's directory.
     static let durable = Setup(store: "\"$DIR/jobs.sqlite\"")
@@ -92,7 +95,7 @@ final class TestDaemon {
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
         try self.init(
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch, logName: logName,
-            program: program)
+            program: program, environment: try TestStore.chosen.environment(in: scratch))
         try waitUntilListening()
     }
 

@@ -24,7 +24,7 @@ final class DumpPlayer {
             jams: { program: ["sh", "-c", "echo half a page; echo jam >&2; exit 1"] },
             resize: { worker: true }
             """,
-        limits: "payload: \"64KB\"",
+        limits: "payload: \"64KB\"", store: Setup.memory,
         more: "users: \"$DIR/users\",")
     private static let users = [
         TestUser(
