@@ -143,7 +143,10 @@ import WorkerDaemon
             #expect(!daemon.log.contains("foreign-1"))
             #expect(!scratch.has("jobs.sqlite-attempts.foreign-1"))
             id = try #require(client.call("PERFORM", "images", "sleep", "600000").integer)
-            try client.waitUntil(id, is: "running")
+            // A thread is shown as busy once the beginning is noted, a moment after the job is.
+            try eventually("its thread is busy") {
+                try client.call("THREADS").elements?.first?["state"]?.text == "running"
+            }
             try daemon.crash()
         }
         // What is noted after that is not lost.
