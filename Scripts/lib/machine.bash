@@ -138,13 +138,18 @@ try_python_packages() {
     return "$missing"
 }
 
-# how_to_enable UNIT: the command that starts a unit now and with the machine. systemd finds a unit by its name
-# only in directories of its own (systemd.unit(5)); another one is linked there by its path.
+# how_to_enable DIRECTORY: the commands that start the units of a directory now and with the machine. systemd
+# finds units and their drop-ins by name only in directories of its own (systemd.unit(5)); others are linked there.
+# The socket is named too: `enable --now` starts only the units that it names.
 how_to_enable() {
+    local units="workerd.socket workerd.service"
     case $1 in
-        /usr/lib/systemd/system/* | /usr/local/lib/systemd/system/*)
-            echo "systemctl daemon-reload && systemctl enable --now ${1##*/}"
+        /usr/lib/systemd/system | /usr/local/lib/systemd/system) ;;
+        *)
+            echo "ln -sfn '$1/workerd.service.d' /etc/systemd/system/workerd.service.d"
+            units="'$1/workerd.socket' '$1/workerd.service'"
             ;;
-        *) echo "systemctl daemon-reload && systemctl enable --now '$1'" ;;
     esac
+    echo "systemctl daemon-reload"
+    echo "systemctl enable --now $units"
 }

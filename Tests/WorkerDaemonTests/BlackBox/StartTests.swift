@@ -85,12 +85,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `the service is started by a unit's name, or its path where systemd does not look`()
-        throws
-    {
-        func line(_ unit: String) throws -> String {
+    func `units and drop-ins that systemd does not find by their names are linked`() throws {
+        func lines(_ directory: String) throws -> [Substring] {
             let script =
-                ". '\(repositoryDirectory)/Scripts/lib/machine.bash'; how_to_enable '\(unit)'"
+                ". '\(repositoryDirectory)/Scripts/lib/machine.bash'; how_to_enable '\(directory)'"
             var child = try ChildProcess.spawn(
                 ChildCommand(program: "/bin/bash", arguments: ["-c", script]))
             child.closeInput()
@@ -98,15 +96,22 @@ import Testing
             let bytes = try output.readEverything("output", atMost: 1 << 16)
             _ = isReady(child.endDescriptor.number, for: POLLIN, within: patienceMilliseconds)
             _ = child.reap()
-            return String(decoding: bytes, as: UTF8.self)
+            return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         }
-        let found = "systemctl daemon-reload && systemctl enable --now workerd.service\n"
-        #expect(try line("/usr/lib/systemd/system/workerd.service") == found)
-        #expect(try line("/usr/local/lib/systemd/system/workerd.service") == found)
-        let elsewhere = "/srv/jobs/lib/systemd/system/workerd.service"
+        let found: [Substring] = [
+            "systemctl daemon-reload",
+            "systemctl enable --now workerd.socket workerd.service",
+        ]
+        #expect(try lines("/usr/lib/systemd/system") == found)
+        #expect(try lines("/usr/local/lib/systemd/system") == found)
+        let elsewhere = "/srv/jobs/lib/systemd/system"
         #expect(
-            try line(elsewhere)
-                == "systemctl daemon-reload && systemctl enable --now '\(elsewhere)'\n")
+            try lines(elsewhere) == [
+                "ln -sfn '\(elsewhere)/workerd.service.d' /etc/systemd/system/workerd.service.d",
+                "systemctl daemon-reload",
+                "systemctl enable --now '\(elsewhere)/workerd.socket' "
+                    + "'\(elsewhere)/workerd.service'",
+            ])
     }
 
     @Test(
