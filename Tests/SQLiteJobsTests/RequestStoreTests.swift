@@ -22,24 +22,15 @@ import Testing
         return count
     }
 
-    @Test(arguments: [5, 8])
-    func `a file of an earlier format is brought up to date, and nothing is asked in it`(
-        stepCount: Int
-    ) throws {
+    @Test func `a file of the oldest version is brought up to date, and nothing is asked in it`()
+        throws
+    {
         let directory = try StoreDirectory()
-        var steps = Array(Schema.current.steps.prefix(stepCount))
-        steps[stepCount - 1].append(
-            """
-            INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-                accepted_at, order_key)
-            VALUES (1, 'mail', 'send', x'00', 1, 0, 0, 2, 1000, x'07')
-            """)
-        // It is made, and can't be used: the present program asks for columns of later steps.
-        _ = directory.fault(schema: Schema(steps: steps))
+        directory.makeOldestVersion(StoreDirectory.insert(1, retries: 2, key: "07"))
         let store = try directory.open()
         let options = JobOptions(retryCountMax: 2, key: [7])
         let request = JobRequest(
-            thread: "mail", selector: "send", payload: [0], options: options)
+            thread: "mail", selector: "send", payload: [1], options: options)
         #expect(try store.job(JobID(1)) == Job(id: JobID(1), request: request, acceptedAt: 1_000))
         #expect(try store.nextExpiry() == nil)
         #expect(try store.pausedThreads() == [])

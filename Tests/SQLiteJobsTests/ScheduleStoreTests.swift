@@ -100,11 +100,18 @@ import Testing
         #expect(try store.job(JobID(2)) == nil)
     }
 
-    @Test func `have a place in a file of the first version`() throws {
+    @Test func `have a place in a file of the oldest version`() throws {
         let directory = try StoreDirectory()
-        directory.makeFirstVersion(StoreDirectory.insert(1))
+        directory.makeOldestVersion(
+            """
+            INSERT INTO schedules (name, from_command, every_ms, missed, thread, selector, payload,
+                priority, since, through)
+            VALUES ('beat', 1, 500, 'once', 'mail', 'send', x'', 1, 1000, 1000)
+            """)
         let store = try SQLiteStore(path: directory.database)
-        #expect(try store.schedules() == [])
-        #expect(try store.job(JobID(1)) != nil)
+        let schedule = try #require(try store.schedules().first)
+        #expect(schedule.definition.name == "beat")
+        // It made a job for each moment before, and does so no longer.
+        #expect(schedule.definition.overlap == .one)
     }
 }

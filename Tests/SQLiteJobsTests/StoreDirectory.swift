@@ -17,24 +17,44 @@ extension StoreDirectory {
         try SQLiteStore(path: database, limits: limits, schema: schema)
     }
 
-    /// Makes a file of the first version with the rows of these statements.
-    func makeFirstVersion(_ statements: String...) {
-        // This program can't use it: it has none of the later columns.
-        _ = fault(schema: Schema(steps: [Schema.current.steps[0] + statements]))
+    /// Makes a file of the oldest version with the rows of these statements.
+    func makeOldestVersion(_ statements: String...) {
+        // It is made, and can't be used: the present program asks for columns of later steps.
+        _ = fault(schema: Schema.oldest.with(statements))
     }
 
-    /// A statement that puts a job for `mail` into a file of the first version.
-    static func insert(_ id: Int, held: Int = 0, dueAt: Int? = nil) -> String {
+    /// A statement that puts a job for `mail` into a file of the oldest version.
+    static func insert(
+        _ id: Int, held: Int = 0, dueAt: Int? = nil, retries: Int = 0, key: String? = nil
+    ) -> String {
         """
         INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
-            accepted_at, due_at)
-        VALUES (\(id), 'mail', 'send', x'01', \(Priority.normal.rawValue), \(held), 0, 0, 1,
-            \(dueAt.map { "\($0)" } ?? "NULL"))
+            accepted_at, due_at, order_key)
+        VALUES (\(id), 'mail', 'send', x'01', \(Priority.normal.rawValue), \(held), 0, \(retries),
+            1000, \(dueAt.map { "\($0)" } ?? "NULL"), \(key.map { "x'\($0)'" } ?? "NULL"))
         """
     }
 
     /// The number of rows of a table, in a store that is not open; nil if SQLite does not say.
     func rowCount(of table: String) -> Int? {
+        (try? rows("SELECT count(*) FROM \(table)"))?.first.flatMap { Int($0) }
+    }
+
+    /// Each index and each column of each table, in a store that is not open.
+    func tables() throws -> Set<String> {
+        let columns = """
+            SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c."notnull" || ' '
+                || ifnull(c.dflt_value, '-') || ' ' || c.pk || ' ' || c.cid
+            FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'
+            """
+        let indexes = try rows("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql > ''")
+        return Set(
+            try rows(columns)
+                + indexes.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") })
+    }
+
+    /// The first column of the rows of a query.
+    private func rows(_ query: String) throws -> [String] {
         var connection: OpaquePointer?
         var statement: OpaquePointer?
         defer {
@@ -42,11 +62,14 @@ extension StoreDirectory {
             unsafe sqlite3_close(connection)
         }
         guard unsafe sqlite3_open(database, &connection) == SQLITE_OK,
-            unsafe sqlite3_prepare_v2(
-                connection, "SELECT count(*) FROM \(table)", -1, &statement, nil) == SQLITE_OK,
-            unsafe sqlite3_step(statement) == SQLITE_ROW
-        else { return nil }
-        return Int(unsafe sqlite3_column_int64(statement, 0))
+            unsafe sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK
+        else { throw Unexpected("SQLite refuses: \(query)") }
+        var rows: [String] = []
+        while unsafe sqlite3_step(statement) == SQLITE_ROW {
+            guard let text = unsafe sqlite3_column_text(statement, 0) else { continue }
+            rows.append(unsafe String(cString: text))
+        }
+        return rows
     }
 
     /// The fault with which opening fails; nil if it does not.

@@ -33,7 +33,7 @@ import Testing
 
     @Test func `a database of a later version says so, and of this one still opens`() throws {
         let directory = try StoreDirectory()
-        let later = Schema(steps: Schema.current.steps + [["CREATE TABLE more (a INTEGER)"]])
+        let later = Schema.current.followed(by: ["CREATE TABLE more (a INTEGER)"])
         try directory.open(schema: later).accept(all: [.sample(1)])
         let fault = try #require(directory.fault())
         #expect(fault.kind == .newer)
@@ -45,21 +45,19 @@ import Testing
     @Test func `an older version is brought up to date with its jobs`() throws {
         let directory = try StoreDirectory()
         try directory.open().accept(all: [.sample(1), .sample(2)])
-        let later = Schema(
-            steps: Schema.current.steps + [
-                ["ALTER TABLE jobs ADD COLUMN more INTEGER NOT NULL DEFAULT 5"],
-                ["UPDATE jobs SET priority = 0 WHERE more = 5"],
-                ["UPDATE packs SET priority = 0"],
-            ])
+        let later = Schema.current
+            .followed(by: ["ALTER TABLE jobs ADD COLUMN more INTEGER NOT NULL DEFAULT 5"])
+            .followed(by: ["UPDATE jobs SET priority = 0 WHERE more = 5"])
+            .followed(by: ["UPDATE packs SET priority = 0"])
         let store = try directory.open(schema: later)
         #expect(try store.waiting("mail", .high) == [1, 2])
         #expect(store.nextNumber == 3)
     }
 
-    @Test func `a file of the first version is brought up to date with what is held in it`() throws
+    @Test func `a file of the oldest version is brought up to date with what is held in it`() throws
     {
         let directory = try StoreDirectory()
-        directory.makeFirstVersion(
+        directory.makeOldestVersion(
             StoreDirectory.insert(1, held: 1, dueAt: 9_000), StoreDirectory.insert(2, held: 2),
             StoreDirectory.insert(3, held: 1, dueAt: 5_000), StoreDirectory.insert(4))
         let store = try directory.open()
@@ -72,13 +70,35 @@ import Testing
         #expect(try store.queues() == [queue])
     }
 
+    @Test func `a file that was brought up to date has the tables and indexes of a new one`()
+        throws
+    {
+        let old = try StoreDirectory()
+        old.makeOldestVersion()
+        _ = try old.open()
+        let new = try StoreDirectory()
+        _ = try new.open()
+        let tables = try new.tables()
+        #expect(tables.count > 15)
+        #expect(try old.tables() == tables)
+    }
+
+    @Test func `a file of before the oldest version says so, and stays as it is`() throws {
+        let directory = try StoreDirectory()
+        let creation = Schema.oldest.creation
+        _ = directory.fault(schema: Schema(creation: creation, oldestVersion: 8, steps: []))
+        let bytes = try File.read(directory.database, atMost: 1 << 20)
+        let fault = try #require(directory.fault())
+        #expect(fault.kind == .older)
+        #expect(fault.description.contains("(schema 8, this one knows those from 9 on)"))
+        #expect(try File.read(directory.database, atMost: 1 << 20) == bytes)
+    }
+
     @Test func `a step that fails leaves the old version as it was`() throws {
         let directory = try StoreDirectory()
         try directory.open().accept(all: [.sample(1)])
-        let broken = Schema(
-            steps: Schema.current.steps + [
-                ["UPDATE jobs SET priority = 0", "CREATE TABLE jobs (a INTEGER)"]
-            ])
+        let broken = Schema.current.followed(
+            by: ["UPDATE jobs SET priority = 0", "CREATE TABLE jobs (a INTEGER)"])
         #expect(directory.fault(schema: broken)?.kind == .failed)
         #expect(try directory.open().waiting() == [1])
     }

@@ -8,6 +8,8 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case inUse
         /// It was written by a later version of this program.
         case newer
+        /// It was written by a version of this program whose files are not brought up to date.
+        case older
         /// It is no database, or one of another program.
         case foreign
         /// It is a damaged database.
@@ -48,7 +50,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
     private var sentence: String {
         switch kind {
         case .inUse: "another process has it open: end that one, or name another file"
-        case .newer: "\(detail): use that version, or name another file"
+        case .newer, .older: "\(detail): use that version, or name another file"
         case .foreign: "\(detail): it is left as it is; name another file"
         case .corrupt:
             "it is damaged (\(detail)): move it away with its log \(path)-wal, or rescue what is "

@@ -1,22 +1,32 @@
-// The tables of the store, as the steps that lead to them: the version of a database is the number
-// of its steps. Nothing but standard SQL and partial indexes, so that another database can take the
-// same steps.
+// The tables of the store. An empty database gets them at once; an older one gets the steps that it
+// lacks. Nothing but standard SQL and partial indexes, so that another database can have the same
+// tables.
 
 internal import Jobs
 
-/// The steps by which an empty database becomes the present one.
+/// The tables of a database, and the steps by which an older one gets them.
 package struct Schema: Sendable {
-    /// The statements of each step; a released step is never changed.
+    /// The statements that make the tables of an empty database.
+    package let creation: [String]
+    /// The oldest version that the steps begin from.
+    package let oldestVersion: Int64
+    /// The statements that lead from each version to the next; a released step is never changed.
     package let steps: [[String]]
 
-    /// A schema of these steps, at least one.
-    package init(steps: [[String]]) {
-        precondition(!steps.isEmpty, "a schema has at least one step")
+    /// A schema whose steps lead to the tables that its creation makes.
+    package init(creation: [String], oldestVersion: Int64, steps: [[String]]) {
+        self.creation = creation
+        self.oldestVersion = oldestVersion
         self.steps = steps
     }
 
-    /// The version that all steps lead to.
-    package var version: Int64 { Int64(steps.count) }
+    /// The version of a database with these tables.
+    package var version: Int64 { oldestVersion + Int64(steps.count) }
+
+    /// The statements for a database of an older version; 0 is an empty one.
+    func statements(from version: Int64) -> [String] {
+        version == 0 ? creation : steps.dropFirst(Int(version - oldestVersion)).flatMap { $0 }
+    }
 
     /// Marks a database as one of this program: "wkrd".
     package static let applicationID: Int64 = 0x776B_7264
@@ -68,13 +78,22 @@ package struct Schema: Sendable {
     ///
     /// Jobs that have not ended and ended jobs are in tables of their own: the first is read in the
     /// order of a thread's queue and grows with the waiting jobs, the second is small and bounded.
-    /// A waiting job is in exactly one of the two partial indexes.
-    package static let current = Schema(steps: [
-        [
+    /// A job of the table `jobs` is in exactly one of the indexes `jobs_in_turn` and `jobs_held`,
+    /// which is searched queue by queue: a full queue delays no other.
+    ///
+    /// In `kept` of a pack, bit n of the bytes says that record n counts; JobRecord.swift describes
+    /// the records. `paused` and `asked_to_end` hold requests of clients that are no jobs, and
+    /// `holders` the attempts of workers in other processes.
+    package static let current = Schema(
+        creation: [
             """
             CREATE TABLE settings (
                 name TEXT NOT NULL PRIMARY KEY,
                 value BIGINT NOT NULL)
+            """,
+            """
+            INSERT INTO settings (name, value)
+                VALUES ('next_id', 1), ('named_count', 0), ('named_bytes', 0)
             """,
             """
             CREATE TABLE jobs (
@@ -90,10 +109,27 @@ package struct Schema: Sendable {
                 accepted_at BIGINT NOT NULL,
                 due_at BIGINT,
                 started_at BIGINT,
-                worker TEXT)
+                worker TEXT,
+                order_key BLOB,
+                retry_blocks INTEGER NOT NULL DEFAULT 0,
+                forgiven INTEGER NOT NULL DEFAULT 0,
+                released_before INTEGER NOT NULL DEFAULT 0,
+                expires_at BIGINT,
+                carried BLOB)
             """,
             "CREATE INDEX jobs_in_turn ON jobs (thread, priority, id) WHERE held = 0",
-            "CREATE INDEX jobs_held ON jobs (held, due_at, id) WHERE held > 0",
+            """
+            CREATE INDEX jobs_held ON jobs (thread, priority, held, due_at, id) WHERE held > 0
+            """,
+            """
+            CREATE INDEX jobs_blocking ON jobs (due_at, id)
+                WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
+            """,
+            "CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1",
+            """
+            CREATE INDEX jobs_expiring ON jobs (expires_at, id)
+                WHERE expires_at IS NOT NULL AND attempt = 0
+            """,
             """
             CREATE TABLE ended (
                 id INTEGER NOT NULL PRIMARY KEY,
@@ -109,68 +145,20 @@ package struct Schema: Sendable {
                 worker TEXT,
                 ended_at BIGINT NOT NULL,
                 outcome INTEGER NOT NULL,
-                result BLOB)
+                result BLOB,
+                order_key BLOB,
+                retry_blocks INTEGER NOT NULL DEFAULT 0,
+                forgiven INTEGER NOT NULL DEFAULT 0,
+                payload BLOB,
+                carried BLOB,
+                kept_until BIGINT,
+                kept_bytes BIGINT)
             """,
-            "INSERT INTO settings (name, value) VALUES ('next_id', 1)",
-        ],
-        [
-            """
-            CREATE TABLE schedules (
-                name TEXT NOT NULL PRIMARY KEY,
-                from_command INTEGER NOT NULL,
-                cron TEXT,
-                zone TEXT,
-                every_ms BIGINT,
-                missed TEXT NOT NULL,
-                thread TEXT NOT NULL,
-                selector TEXT NOT NULL,
-                payload BLOB NOT NULL,
-                priority INTEGER NOT NULL,
-                retries INTEGER,
-                timeout_ms BIGINT,
-                since BIGINT NOT NULL,
-                through BIGINT NOT NULL,
-                last_run_at BIGINT,
-                last_job BIGINT)
-            """
-        ],
-        // Keys, blocking retries, failed jobs to run again, UNIQUE names.
-        [
-            "ALTER TABLE jobs ADD COLUMN order_key BLOB",
-            "ALTER TABLE jobs ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE jobs ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE ended ADD COLUMN order_key BLOB",
-            "ALTER TABLE ended ADD COLUMN retry_blocks INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE ended ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0",
-            "ALTER TABLE ended ADD COLUMN payload BLOB",
             """
             CREATE INDEX ended_failed ON ended (selector, id)
                 WHERE outcome IN (2, 3) AND payload IS NOT NULL
             """,
-            """
-            CREATE TABLE unique_names (
-                name BLOB NOT NULL PRIMARY KEY,
-                job BIGINT NOT NULL,
-                accepted_at BIGINT NOT NULL,
-                look_at BIGINT NOT NULL)
-            """,
-            "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
-        ],
-        // Held jobs are searched queue by queue: a full queue delays no other. Jobs that block
-        // others between two attempts are searched at each start.
-        [
-            "DROP INDEX jobs_held",
-            """
-            CREATE INDEX jobs_held ON jobs (thread, priority, held, due_at, id) WHERE held > 0
-            """,
-            """
-            CREATE INDEX jobs_blocking ON jobs (due_at, id)
-                WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven
-            """,
-        ],
-        // A row for many jobs. In `kept`, bit n of the bytes says that record n counts;
-        // JobRecord.swift describes the records.
-        [
+            "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
             """
             CREATE TABLE packs (
                 last_id INTEGER NOT NULL PRIMARY KEY,
@@ -188,59 +176,83 @@ package struct Schema: Sendable {
                 kept BLOB NOT NULL,
                 records BLOB NOT NULL)
             """,
-        ],
-        // Requests of clients that are no jobs: paused threads, and running jobs that were asked to
-        // end.
-        [
+            """
+            CREATE TABLE unique_names (
+                name BLOB NOT NULL PRIMARY KEY,
+                job BIGINT NOT NULL,
+                accepted_at BIGINT NOT NULL,
+                look_at BIGINT NOT NULL,
+                hold_until BIGINT,
+                fingerprint BIGINT)
+            """,
+            "CREATE INDEX unique_names_in_time ON unique_names (look_at)",
+            """
+            CREATE TABLE schedules (
+                name TEXT NOT NULL PRIMARY KEY,
+                from_command INTEGER NOT NULL,
+                cron TEXT,
+                zone TEXT,
+                every_ms BIGINT,
+                missed TEXT NOT NULL,
+                thread TEXT NOT NULL,
+                selector TEXT NOT NULL,
+                payload BLOB NOT NULL,
+                priority INTEGER NOT NULL,
+                retries INTEGER,
+                timeout_ms BIGINT,
+                since BIGINT NOT NULL,
+                through BIGINT NOT NULL,
+                last_run_at BIGINT,
+                last_job BIGINT,
+                expire_ms BIGINT,
+                order_key BLOB,
+                retry_blocks INTEGER,
+                carried BLOB,
+                overlap TEXT,
+                unique_name BLOB,
+                unique_again INTEGER,
+                unique_ms BIGINT)
+            """,
             "CREATE TABLE paused (thread TEXT NOT NULL PRIMARY KEY)",
             "CREATE TABLE asked_to_end (job INTEGER NOT NULL PRIMARY KEY)",
-        ],
-        // Whether the date of a job is that of the command that has made it due.
-        ["ALTER TABLE jobs ADD COLUMN is_due INTEGER NOT NULL DEFAULT 0"],
-        // A listing is ordered by number, page by page. Buffered jobs have no date, so that
-        // jobs_held orders them by number.
-        ["CREATE INDEX jobs_delayed ON jobs (thread, priority, id) WHERE held = 1"],
-        // Jobs that expire, and options that are only carried along.
-        [
-            "ALTER TABLE jobs ADD COLUMN expires_at BIGINT",
-            "ALTER TABLE jobs ADD COLUMN carried BLOB",
-            "ALTER TABLE ended ADD COLUMN carried BLOB",
-            "ALTER TABLE schedules ADD COLUMN expire_ms BIGINT",
-            "ALTER TABLE schedules ADD COLUMN order_key BLOB",
-            "ALTER TABLE schedules ADD COLUMN retry_blocks INTEGER",
-            "ALTER TABLE schedules ADD COLUMN carried BLOB",
-            """
-            CREATE INDEX jobs_expiring ON jobs (expires_at, id)
-                WHERE expires_at IS NOT NULL AND attempt = 0
-            """,
-        ],
-        // Which jobs came before the command that has made a job due: those with smaller numbers.
-        ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
-        // Names that hold as long as their clients say, and the results that they lead to. Before,
-        // names held as long as was configured.
-        [
-            "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
-            "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",
-            "ALTER TABLE ended ADD COLUMN kept_until BIGINT",
-            "ALTER TABLE ended ADD COLUMN kept_bytes BIGINT",
-            "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
-            "INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)",
-        ],
-        // Jobs of a schedule that overlap, and the names that they have.
-        [
-            "ALTER TABLE schedules ADD COLUMN overlap TEXT",
-            "ALTER TABLE schedules ADD COLUMN unique_name BLOB",
-            "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
-            "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
-        ],
-        // Workers in other processes, and the attempts that they hold.
-        [
             """
             CREATE TABLE holders (
                 job INTEGER NOT NULL PRIMARY KEY,
                 attempt INTEGER NOT NULL,
                 words BLOB NOT NULL)
-            """
+            """,
         ],
-    ])
+        // 9 is the format of workerd 0.1.
+        oldestVersion: 9,
+        steps: [
+            // Which jobs came before the command that has made a job due: those with smaller
+            // numbers.
+            ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
+            // Names that hold as long as their clients say, and the results that they lead to.
+            // Before, names held as long as was configured.
+            [
+                "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
+                "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",
+                "ALTER TABLE ended ADD COLUMN kept_until BIGINT",
+                "ALTER TABLE ended ADD COLUMN kept_bytes BIGINT",
+                "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
+                "INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)",
+            ],
+            // Jobs of a schedule that overlap, and the names that they have.
+            [
+                "ALTER TABLE schedules ADD COLUMN overlap TEXT",
+                "ALTER TABLE schedules ADD COLUMN unique_name BLOB",
+                "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
+                "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
+            ],
+            // Workers in other processes, and the attempts that they hold.
+            [
+                """
+                CREATE TABLE holders (
+                    job INTEGER NOT NULL PRIMARY KEY,
+                    attempt INTEGER NOT NULL,
+                    words BLOB NOT NULL)
+                """
+            ],
+        ])
 }

@@ -62,6 +62,12 @@ extension SQLiteStore {
                 detail: "it was written by a later version of workerd (schema \(version), this one "
                     + "knows up to \(schema.version))")
         }
+        guard version >= schema.oldestVersion else {
+            throw StoreFault(
+                .older, path: path,
+                detail: "it was written by a version of workerd before 0.1 (schema \(version), "
+                    + "this one knows those from \(schema.oldestVersion) on)")
+        }
         return version
     }
 
@@ -71,8 +77,8 @@ extension SQLiteStore {
         // Even without a step to take: this takes the lock and recovers the log.
         try database.execute("BEGIN EXCLUSIVE")
         do throws(StoreFault) {
-            for step in schema.steps.dropFirst(Int(version)) {
-                for statement in step { try database.execute(statement) }
+            for statement in schema.statements(from: version) {
+                try database.execute(statement)
             }
             if version < schema.version {
                 try database.execute("PRAGMA application_id = \(Schema.applicationID)")

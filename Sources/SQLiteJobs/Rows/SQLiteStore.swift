@@ -93,7 +93,7 @@ package final class SQLiteStore {
     ///   kept until `readEnded` has been called until there are no more.
     ///   - movesLog: whether the log is moved into the database from now on; otherwise not before
     ///   `beginMovingLog` is called, so that an owner that finds a damaged log leaves it as it is.
-    ///   - schema: the steps to its tables.
+    ///   - schema: its tables.
     /// - Throws: a fault that says what to do; then nothing in the files has changed.
     /// - Blocks: for the disk.
     package init(
