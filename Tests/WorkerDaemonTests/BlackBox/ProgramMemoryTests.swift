@@ -1,4 +1,4 @@
-// What limits the memory of programs, and that nothing of a program outlives its job where it has a
+// Limits of the memory of programs, and the end of all of a program with its job where it has a
 // control group.
 
 import Kernel
@@ -6,21 +6,23 @@ import RESP
 import Support
 import Testing
 
+/// A program that holds so many MB in each of so many children, until it is told to end.
+private func holding(_ megabytes: Int, times count: Int, before: String = "") -> String {
+    """
+    program: ["sh", "-c", "\(before)for i in $(seq \(count)); do \
+    (head -c \(megabytes)000000 /dev/zero; while [ ! -e go ]; do sleep 0.05; done) | \
+    tail >/dev/null & done; wait; echo held"],
+    directory: "$DIR", timeout: "none",
+    """
+}
+
 @Suite struct `The memory of programs` {
-    /// A program that holds so many MB in each of so many children, until it is told to end.
-    private static func holding(_ megabytes: Int, times count: Int) -> String {
-        """
-        program: ["sh", "-c", "for i in $(seq \(count)); do (head -c \(megabytes)000000 /dev/zero; \
-        while [ ! -e go ]; do sleep 0.05; done) | tail >/dev/null & done; wait; echo held"],
-        directory: "$DIR", timeout: "none",
-        """
-    }
 
     @Test(.timeLimit(.minutes(2)))
     func `several children together exceed a limit that none of them does`() throws {
         let setup = Setup(
             selectors: """
-                it: { \(Self.holding(30, times: 3)) maxMemory: "64MB", memoryLimit: "resident" },
+                it: { \(holding(30, times: 3)) maxMemory: "64MB", memoryLimit: "resident" },
                 """)
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
@@ -42,7 +44,7 @@ import Testing
     func `memory below the limit is left alone, shared pages count once`() throws {
         let setup = Setup(
             selectors: """
-                it: { \(Self.holding(10, times: 2)) maxMemory: "64MB", memoryLimit: "resident" },
+                it: { \(holding(10, times: 2)) maxMemory: "64MB", memoryLimit: "resident" },
                 shares: {
                     program: ["sh", "-c",
                         "x=$(head -c 30000000 /dev/zero | tr '\\\\0' x); for i in 1 2 3 4 5 6; do \
@@ -262,6 +264,42 @@ import Testing
             try daemon.connect().send("PERFORM", "images", "leaves", "WAIT", "x")
             let child = try scratch.processID(in: "pid")
             #expect(tree.child("job-1-1").processIDs.contains(child))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canLimitMemory))
+    func `the kernel kills all of a program whose memory is over the limit of its group`() throws {
+        try withTree("memory") { setup, tree in
+            var setup = setup
+            // The process that has left the session holds nothing, and is killed with the others.
+            let leaving = "setsid sh -c 'echo $$ >away; exec sleep 3600' >/dev/null 2>&1 & "
+            setup.selectors += """
+                over: { \(holding(30, times: 3, before: leaving)) maxMemory: "64MB" },
+                under: { \(holding(15, times: 3)) maxMemory: "64MB", memoryLimit: "cgroup" },
+                """
+            try withDaemon(setup) { daemon in
+                let client = try daemon.connect()
+                let over = try client.call("PERFORM", "images", "over", "WAIT", "")
+                #expect(
+                    over.errorMessage
+                        == "job 1: used more memory than 65536 KB, the limit of its processes "
+                        + "together")
+                let away = try daemon.scratch.processID(in: "away")
+                try eventually("all of it is gone") { !isRunning(away) }
+                try eventually("no process is left") { try children(of: daemon.processID) == [] }
+                try client.send("PERFORM", "images", "under", "WAIT", "")
+                let group = tree.child("job-2-1")
+                try eventually("it holds its memory") {
+                    (group.text(of: "memory.current").flatMap { Int($0.dropLast()) } ?? 0)
+                        > 45_000_000
+                }
+                #expect(group.text(of: "memory.max") == "67108864\n")
+                try daemon.scratch.write("", to: "go")
+                #expect(try client.reply().text == "held\n")
+                let place = "by their control group below \(tree.path)\n"
+                #expect(daemon.log.contains(place))
+                #expect(!daemon.log.contains("sampled every"))
+            }
         }
     }
 
