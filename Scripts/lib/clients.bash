@@ -2,8 +2,9 @@
 # Sourced after daemon.bash; `work` is a directory for what is built.
 
 # shellcheck shell=bash disable=SC2034,SC2154
-required_clients=(redis-cli redis-py valkey valkey-glide coredis hiredis perl ruby)
-other_clients=(walrus php lua redigo node-redis)
+required_clients=(redis-cli redis-py valkey valkey-glide coredis walrus hiredis perl ruby php lua)
+# Those that bring a compiler or a machine of their own.
+other_clients=(redigo node-redis)
 programs=$repository/Scripts/lib/clients
 node_modules=/usr/share/nodejs
 go_sources=/usr/share/gocode

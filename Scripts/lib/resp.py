@@ -1,6 +1,7 @@
 """A client of workerd for scripts, and the start of a workerd of their own. Needs no package."""
 
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -53,9 +54,10 @@ class Client:
 
 
 def start(binary, at):
-    """Starts workerd with the configuration in a directory, and waits until it answers."""
-    log = open(at + "/log", "ab")
-    daemon = subprocess.Popen([binary, "--config", at + "/workerd.json5"], stdout=log, stderr=log)
+    """Starts workerd with the configuration in a directory, and waits until it answers at `s`."""
+    with open(at + "/log", "ab") as log:
+        daemon = subprocess.Popen(
+            [binary, "--config", at + "/workerd.json5"], stdout=log, stderr=log)
     for _ in range(2000):
         try:
             client = Client(at + "/s")
@@ -63,7 +65,19 @@ def start(binary, at):
             return daemon, client
         except (OSError, Refused):
             time.sleep(0.01)
-    raise SystemExit("workerd does not start: see " + at)
+    daemon.kill()
+    raise TimeoutError("workerd does not answer: see " + at)
+
+
+def verdict(faults, at, seed=None):
+    """Prints faults; without any, removes the directory of the run. Returns the exit status."""
+    for fault in faults[:20]:
+        print("FAULT: %s" % fault)
+    if faults:
+        print(("" if seed is None else "seed %d; " % seed) + "the files are in " + at)
+        return 1
+    shutil.rmtree(at)
+    return 0
 
 
 def sizes_of(process):

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-from resp import Client, Refused, sizes_of, start
+from resp import Client, Refused, sizes_of, start, verdict
 
 CONFIGURATION = """
 { listen: { unix: "%(at)s/s", http: { unix: "%(at)s/h" } }, store: "%(at)s/jobs.sqlite",
@@ -275,13 +275,7 @@ def main(binary, seconds, seed, picture):
             process.wait()
         daemon.send_signal(signal.SIGTERM)
         daemon.wait()
-    for fault in faults[:20]:
-        print(fault)
-    if faults:
-        print("seed %d; the files are in %s" % (seed, at))
-        return 1
-    subprocess.run(["rm", "-rf", at], check=True)
-    return 0
+    return verdict(faults, at, seed)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,17 @@ import gzip
 import hashlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from kill_test import Client, Refused
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from resp import Client, Refused, start, verdict
 
 CONFIGURATION = """
-{ listen: { unix: "%(at)s/socket" }, store: "%(at)s/jobs.sqlite",
+{ listen: { unix: "%(at)s/s" }, store: "%(at)s/jobs.sqlite",
   threads: { one: {}, two: {}, pool: { count: 2 } },
   limits: { retainedResults: 10000, retainedBytes: "1GB" },
   selectors: { gzip: { worker: true }, digest: { worker: true } } }
@@ -81,24 +81,14 @@ class Demo:
             time.sleep(0.002)
 
     def start(self):
-        with open(self.at + "/log", "ab") as log:
-            self.daemon = subprocess.Popen(
-                [self.binary, "--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
-        self.until("workerd answers", self.connect)
-
-    def connect(self):
-        try:
-            self.client = Client(self.at + "/socket")
-            return self.client.call("PING")
-        except OSError:
-            return False
+        self.daemon, self.client = start(self.binary, self.at)
 
     def hire(self, name):
         program = (["ruby", HERE + "/demo.rb"] if name.startswith("ruby")
                    else [sys.executable, "-B", __file__, "worker"])
         with open(self.at + "/errors", "ab") as errors:
             self.workers[name] = subprocess.Popen(
-                program + [self.at + "/socket", name, self.at + "/notes-" + name], stderr=errors)
+                program + [self.at + "/s", name, self.at + "/notes-" + name], stderr=errors)
 
     def submit(self, count):
         """Submits jobs for so many files, the next ones; each job is kept with its file."""
@@ -111,8 +101,7 @@ class Demo:
             self.next_one += 1
 
     def figure(self, name):
-        lines = self.client.call("INFO", "all").decode().split("\r\n")
-        return int(dict(line.split(":", 1) for line in lines if ":" in line)[name])
+        return int(self.client.figures("all")[name])
 
     def held(self, name):
         """The job that a worker holds; nothing if it holds none."""
@@ -276,14 +265,9 @@ def main(binary, top, *options):
         if demo.daemon:
             demo.daemon.terminate()
             demo.daemon.wait()
-    for fault in faults[:20]:
-        print("FAULT: " + fault)
-    if faults:
-        print("the files are in " + at)
-        return 1
-    shutil.rmtree(at)
-    print("all is right")
-    return 0
+    if not faults:
+        print("all is right")
+    return verdict(faults, at)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from resp import Client, Refused, start
+from resp import Client, Refused, start, verdict
 
 CONFIGURATION = """
 { listen: { unix: "%(at)s/s" }, store: "%(at)s/jobs.sqlite", log: { level: "notice" },
@@ -200,13 +200,7 @@ def main(binary, rounds, seed):
             process.kill()
         daemon.terminate()
         daemon.wait()
-    for fault in faults[:20]:
-        print(fault)
-    if faults:
-        print("seed %d; the files are in %s" % (seed, at))
-        return 1
-    subprocess.run(["rm", "-rf", at], check=True)
-    return 0
+    return verdict(faults, at, seed)
 
 
 if __name__ == "__main__":

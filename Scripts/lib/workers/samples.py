@@ -16,10 +16,11 @@ import tempfile
 import threading
 import time
 
-from kill_test import Client, Refused
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from resp import Refused, start
 
 CONFIGURATION = """
-{ listen: { unix: "%(at)s/daemon" }, store: "%(at)s/jobs.sqlite",
+{ listen: { unix: "%(at)s/s" }, store: "%(at)s/jobs.sqlite",
   threads: { images: {}, other: {} },
   selectors: { resize: { worker: true, lease: "60s" } } }
 """
@@ -131,7 +132,7 @@ class Trial:
         with open(self.at + "/workerd.json5", "w") as file:
             file.write(CONFIGURATION % {"at": self.at})
         self.start()
-        self.relay = Relay(self.at + "/relay", self.at + "/daemon")
+        self.relay = Relay(self.at + "/relay", self.at + "/s")
         for old, new in (("/run/workerd/workerd.sock", self.at + "/relay"), ("30000", "400")):
             if old not in text:
                 raise Fault("it does not mention " + old)
@@ -144,17 +145,7 @@ class Trial:
                 stderr=output, env=environment, start_new_session=True)
 
     def start(self):
-        with open(self.at + "/log", "ab") as log:
-            self.daemon = subprocess.Popen(
-                [self.binary, "--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
-        self.until("workerd answers", self.connect)
-
-    def connect(self):
-        try:
-            self.client = Client(self.at + "/daemon")
-            return self.client.call("PING") == b"PONG"
-        except OSError:
-            return False
+        self.daemon, self.client = start(self.binary, self.at)
 
     def end_daemon(self, how):
         self.daemon.send_signal(how)
@@ -174,8 +165,7 @@ class Trial:
             return str(error)
 
     def figure(self, name):
-        lines = self.client.call("INFO", "all").decode().split("\r\n")
-        return int(dict(line.split(":", 1) for line in lines if ":" in line)[name])
+        return int(self.client.figures("all")[name])
 
     def submit(self, payload, *options):
         return self.client.call("PERFORM", "images", "resize", *options, payload)
