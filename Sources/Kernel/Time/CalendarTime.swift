@@ -1,4 +1,4 @@
-// Dates of the calendar and the machine's own time zone.
+// Dates of the calendar, in UTC and in the machine's own time zone.
 
 internal import Glibc
 
@@ -31,10 +31,25 @@ package struct CalendarTime: Equatable, Sendable {
         var parts = unsafe tm()
         tzset()
         unsafe localtime_r(&seconds, &parts)
-        self.init(
-            year: unsafe Int(parts.tm_year) + 1_900, month: unsafe Int(parts.tm_mon) + 1,
-            day: unsafe Int(parts.tm_mday), hour: unsafe Int(parts.tm_hour),
-            minute: unsafe Int(parts.tm_min), second: unsafe Int(parts.tm_sec))
+        unsafe self.init(parts)
+    }
+
+    /// A moment on clocks that show UTC.
+    ///
+    /// - Thread: any.
+    /// - Source: gmtime_r(3).
+    init(utc unixSeconds: Int64) {
+        var seconds = time_t(unixSeconds)
+        var parts = unsafe tm()
+        unsafe gmtime_r(&seconds, &parts)
+        unsafe self.init(parts)
+    }
+
+    private init(_ parts: tm) {
+        unsafe self.init(
+            year: Int(parts.tm_year) + 1_900, month: Int(parts.tm_mon) + 1,
+            day: Int(parts.tm_mday), hour: Int(parts.tm_hour), minute: Int(parts.tm_min),
+            second: Int(parts.tm_sec))
     }
 
     /// The moment in seconds since 1970-01-01 00:00 UTC.
@@ -45,28 +60,19 @@ package struct CalendarTime: Equatable, Sendable {
     /// - Thread: any.
     /// - Source: mktime(3), timegm(3).
     package func unixSeconds(offset: Int?) -> Int64? {
-        guard (1_970...9_999).contains(year), (1...12).contains(month),
-            (1...days).contains(day), (0...23).contains(hour), (0...59).contains(minute),
-            (0...59).contains(second)
-        else { return nil }
+        guard (1_970...9_999).contains(year) else { return nil }
         var parts = unsafe tm()
         unsafe parts.tm_year = CInt(year - 1_900)
-        unsafe parts.tm_mon = CInt(month - 1)
-        unsafe parts.tm_mday = CInt(day)
-        unsafe parts.tm_hour = CInt(hour)
-        unsafe parts.tm_min = CInt(minute)
-        unsafe parts.tm_sec = CInt(second)
+        unsafe parts.tm_mon = CInt(truncatingIfNeeded: month - 1)
+        unsafe parts.tm_mday = CInt(truncatingIfNeeded: day)
+        unsafe parts.tm_hour = CInt(truncatingIfNeeded: hour)
+        unsafe parts.tm_min = CInt(truncatingIfNeeded: minute)
+        unsafe parts.tm_sec = CInt(truncatingIfNeeded: second)
+        // The call carries a 31 April over to May: then the date is another one.
+        let seconds = unsafe timegm(&parts)
+        guard unsafe CalendarTime(parts) == self else { return nil }
+        if let offset { return Int64(seconds) - Int64(offset) }
         unsafe parts.tm_isdst = -1
-        guard let offset else { return Int64(unsafe mktime(&parts)) }
-        return Int64(unsafe timegm(&parts)) - Int64(offset)
-    }
-
-    /// The number of days of its month.
-    private var days: Int {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
+        return Int64(unsafe mktime(&parts))
     }
 }

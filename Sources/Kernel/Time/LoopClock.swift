@@ -107,19 +107,15 @@ package enum WallClock {
     ///
     /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
     /// - Thread: any thread.
-    /// - Source: gmtime_r(3); the form is that of RFC 3339.
+    /// - Source: RFC 3339.
     package static func utc(_ unixMilliseconds: Int64) -> String {
-        var seconds = time_t(unixMilliseconds / 1_000)
-        var parts = unsafe tm()
-        unsafe gmtime_r(&seconds, &parts)
-        func digits(_ number: Int32, _ count: Int = 2) -> String {
+        let time = CalendarTime(utc: unixMilliseconds / 1_000)
+        func digits(_ number: Int, _ count: Int = 2) -> String {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
         }
-        let date =
-            unsafe "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
-        let time =
-            unsafe "\(digits(parts.tm_hour)):\(digits(parts.tm_min)):\(digits(parts.tm_sec))"
-        return "\(date)T\(time).\(digits(Int32(unixMilliseconds % 1_000), 3))Z"
+        return "\(time.year)-\(digits(time.month))-\(digits(time.day))"
+            + "T\(digits(time.hour)):\(digits(time.minute)):\(digits(time.second))"
+            + ".\(digits(Int(unixMilliseconds % 1_000), 3))Z"
     }
 }

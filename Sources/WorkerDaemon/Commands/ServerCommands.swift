@@ -24,6 +24,16 @@ enum ServerCommands {
             "shutdown", 1...2, .server, .operate(showing: 1).ofAllThreads, usage: "[DRAIN|NOW]",
             "Ends the daemon: after the running jobs, after all waiting ones, or now.",
             execute: shutdown),
+        CommandSpecification(
+            "backup", 2...3, .server, .operate(showing: 2).ofAllThreads, usage: "name [REPLACE]",
+            "Copies the file of jobs into the directory of backups while it is served. Answers "
+                + "with the copy's path when it is on the disk.",
+            execute: backup),
+        CommandSpecification(
+            "reload", 1...2, .server, .operate(showing: 1).ofAllThreads, usage: "[DRY]",
+            "Reads the configuration file again and applies what has changed. Answers with the "
+                + "changes, a line each, when all are applied; with DRY without applying any.",
+            execute: reload),
     ]
 
     private static func command(
@@ -93,21 +103,54 @@ enum ServerCommands {
     private static func shutdown(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let manner: ShutdownMode
-        if command.count == 1 {
-            manner = .finishRunning
-        } else if command.matches(1, "DRAIN") {
-            manner = .finishWaiting
-        } else if command.matches(1, "NOW") {
-            manner = .now
-        } else {
-            throw WireError(.err, "SHUTDOWN [DRAIN|NOW]: what is \(quoted(command.text(at: 1)))?")
-        }
-        let word = command.count == 1 ? "" : " \(command.text(at: 1).uppercased())"
-        service.log.notice("client \(session.number) asks for SHUTDOWN\(word)")
+        let modes: [String: ShutdownMode] = ["DRAIN": .finishWaiting, "NOW": .now]
+        let word = try word(at: 1, of: command, "SHUTDOWN [DRAIN|NOW]", among: modes.keys)
+        service.log.notice(
+            "client \(session.number) asks for SHUTDOWN\(word.map { " \($0)" } ?? "")")
         // As Redis does: no answer, the connection closes when the daemon is down.
         _ = session.reserve()
-        service.askForShutdown(manner)
+        service.askForShutdown(word.flatMap { modes[$0] } ?? .finishRunning)
         return nil
+    }
+
+    private static func backup(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        let name = command.text(at: 1)
+        let replaces =
+            try word(at: 2, of: command, "BACKUP name [REPLACE]", among: ["REPLACE"]) != nil
+        service.backups.make(name, replaces: replaces, session.reserve())
+        service.log.notice("client \(session.number) asks for BACKUP \(name)")
+        return nil
+    }
+
+    private static func reload(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        let isDry = try word(at: 1, of: command, "RELOAD [DRY]", among: ["DRY"]) != nil
+        let reply = session.reserve()
+        service.reloads.reload(
+            Reloads.Order(isDry: isDry, origin: "client \(session.number)") {
+                [unowned service] result in
+                switch result {
+                case .success(let lines): service.answer(reply, .array(lines.map { text($0) }))
+                case .failure(let error): service.answer(reply, error.reply)
+                }
+            })
+        return nil
+    }
+
+    /// The option at the end of a command, in upper case; nil without one.
+    ///
+    /// - Throws: that it is none of the command's.
+    private static func word(
+        at index: Int, of command: Command, _ usage: String, among words: some Sequence<String>
+    ) throws(WireError) -> String? {
+        guard index < command.count else { return nil }
+        let word = command.text(at: index).uppercased()
+        guard words.contains(word) else {
+            throw WireError(.err, "\(usage): what is \(quoted(command.text(at: index)))?")
+        }
+        return word
     }
 }

@@ -65,7 +65,7 @@ final class ScheduleEntry {
 /// Confined to the driver's thread.
 final class ScheduleRunner {
     static let countMax = 10_000
-    /// What it is called as a client of the scheduler; connections are counted from 1 on.
+    /// Its number as a client of the scheduler; connections are counted from 1 on.
     static let client: UInt64 = 0
     /// How long after a run that could not be it is tried again at the latest, if there may be room
     /// by then.
@@ -216,7 +216,7 @@ final class ScheduleRunner {
         }
     }
 
-    /// What a schedule has to do; nil if nothing was due.
+    /// The due runs of a schedule; nil if nothing was due.
     func found(for entry: ScheduleEntry, at now: Int64) -> MissedRuns.Due? {
         entry.definition.missed.due(of: entry.schedule, since: entry.progress.through, at: now)
     }
@@ -225,7 +225,7 @@ final class ScheduleRunner {
     func makeJobs(_ found: MissedRuns.Due, of entry: ScheduleEntry, at now: Int64) {
         let rule = entry.definition.missed
         let name = entry.definition.name
-        // What a short period leaves out on a slow disk is not told each time.
+        // Runs that a short period leaves out on a slow disk are not told each time.
         let isLate = now - entry.progress.through > MissedRuns.graceMilliseconds
         entry.leftOutCount = found.leftOutCountAtLeast
         if found.runs.isEmpty {
@@ -347,5 +347,18 @@ final class ScheduleRunner {
         arm(
             entry,
             at: fault.isPassing ? now + Self.retryMilliseconds : entry.schedule.next(after: now))
+    }
+}
+
+extension ScheduleRunner {
+    /// The figures of INFO about schedules.
+    var figures: [(String, String)] {
+        [
+            ("schedules", "\(entries.count)"),
+            ("schedules_without_room", "\(crowded.count)"),
+            ("next_schedule_due_at", "\(nextDueAt ?? 0)"),
+            ("total_schedule_jobs", "\(madeCount)"),
+            ("total_schedule_runs_left_out", "\(leftOutCount)"),
+        ]
     }
 }

@@ -1,7 +1,7 @@
 // Log lines about failed attempts: enough to see what goes wrong, and bounded in each second.
 
 internal import Jobs
-internal import Kernel
+package import Kernel
 internal import Synchronization
 internal import Wording
 
@@ -35,5 +35,42 @@ final class FailureLog: Sendable {
             + (answer == .writtenAsLast
                 ? " (more of this second are left out, see JOBS failed)" : "")
         if isTriedAgain { log.info(line) } else { log.warning(line) }
+    }
+}
+
+/// A limit for log lines about frequent events, per period.
+///
+/// Pure; the caller has the clock.
+package struct LineBudget {
+    /// The fate of a line.
+    package enum Answer: Equatable {
+        case written
+        /// Written, as the last one of this period, which the line says.
+        case writtenAsLast
+        case leftOut
+    }
+
+    private let count: Int
+    private let period: Duration
+    private var begin = Instant.distantPast
+    private var writtenCount = 0
+
+    /// - Parameters:
+    ///   - count: at least 1.
+    ///   - period: from the first line on that is written after a while.
+    package init(count: Int, each period: Duration) {
+        self.count = count
+        self.period = period
+    }
+
+    /// Asks for one line.
+    package mutating func take(at now: Instant) -> Answer {
+        if begin == .distantPast || now >= begin.advanced(by: period) {
+            begin = now
+            writtenCount = 0
+        }
+        guard writtenCount < count else { return .leftOut }
+        writtenCount += 1
+        return writtenCount == count ? .writtenAsLast : .written
     }
 }

@@ -15,7 +15,7 @@ final class WatchedLoop: LoopGuardian, @unchecked Sendable {
     private let report: @Sendable (Watchdog.Report) -> Void
     private let kennel: Kennel
     private let hasWoken = Atomic<Bool>(false)
-    /// What was reported last, by its number.
+    /// The number of the callout that was reported last.
     private var reported: UInt64?
     /// Until when it is not armed though it sleeps: it was just awake, and may be so often.
     private var restsUntil = Instant.distantPast

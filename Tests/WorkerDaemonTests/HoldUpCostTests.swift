@@ -1,5 +1,5 @@
-// What it costs that a job which holds up others fails: as many jobs as are of its order, however
-// many there are of others. Told in jobs that the scheduler looks at, not in time.
+// The cost of a failure that holds up others: as many jobs as are of its order, however many there
+// are of others. Told in jobs that the scheduler looks at, not in time.
 
 import RESP
 import Support

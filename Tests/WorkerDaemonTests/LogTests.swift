@@ -8,7 +8,7 @@ import Testing
 import WorkerDaemon
 
 @Suite struct `The log` {
-    /// What was written.
+    /// The written lines.
     private final class Written: Sendable {
         private let bytes = Mutex<[UInt8]>([])
 

@@ -1,5 +1,6 @@
-// How a terminal treats what is typed: line by line with an echo, or key by key.
+// A terminal: its size, and its modes, line by line with an echo or key by key.
 
+internal import CLinux
 internal import Glibc
 
 /// The modes of a terminal, to be changed and put back.
@@ -34,5 +35,29 @@ package struct TerminalModes: Sendable {
     package func apply(to stream: StandardStream) throws(SystemError) {
         var attributes = attributes
         try retrying("tcsetattr") { unsafe tcsetattr(stream.rawValue, TCSADRAIN, &attributes) }
+    }
+}
+
+/// The number of rows and columns that a terminal shows.
+package struct TerminalSize: Equatable, Sendable {
+    package let rows: Int
+    package let columns: Int
+
+    package init(rows: Int, columns: Int) {
+        self.rows = rows
+        self.columns = columns
+    }
+
+    /// The present size of the terminal at a stream.
+    ///
+    /// - Returns: nil if there is no terminal, or if it does not tell its size.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: ioctl_tty(2), TIOCGWINSZ.
+    package static func current(of stream: StandardStream) -> TerminalSize? {
+        var (rows, columns) = (UInt16(0), UInt16(0))
+        let result = unsafe clinux_terminal_size(stream.rawValue, &rows, &columns)
+        guard result == 0, rows > 0, columns > 0 else { return nil }
+        return TerminalSize(rows: Int(rows), columns: Int(columns))
     }
 }

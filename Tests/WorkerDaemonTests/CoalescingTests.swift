@@ -1,4 +1,4 @@
-// What keeps clients and the log from more lines than they can read.
+// Bounds of the lines that clients and the log get.
 
 import Kernel
 import RESP

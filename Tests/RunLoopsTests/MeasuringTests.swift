@@ -1,4 +1,4 @@
-// What a measured loop tells, by a clock that only the test moves.
+// Figures of a measured loop, by a clock that only the test moves.
 
 import Kernel
 import RunLoops
