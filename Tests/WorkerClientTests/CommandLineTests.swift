@@ -98,13 +98,7 @@ struct `workerctl` {
     }
 
     @Test func `a watch that was answered and broke off says nothing of a reply`() throws {
-        let server = try FakeServer(
-            { session in try session.greet() },
-            { session in
-                try session.greet()
-                #expect(try session.command() == ["OBSERVE", "5"])
-                try session.send(":1\r\n>4\r\n+job\r\n:5\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
-            })
+        let server = try FakeServer.breakingOffWatch(of: 5)
         let run = try CommandLineRun(["--socket", server.address.description, "observe", "5"])
         #expect(run.status == 69)
         #expect(run.text == "waiting\n")

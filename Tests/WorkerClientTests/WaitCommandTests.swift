@@ -78,13 +78,7 @@ struct `workerctl wait` {
     }
 
     @Test func `ends when the daemon goes down first`() throws {
-        let server = try FakeServer(
-            { session in try session.greet() },
-            { session in
-                try session.greet()
-                #expect(try session.command() == ["OBSERVE", "5"])
-                try session.send(":1\r\n>4\r\n+job\r\n:5\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
-            })
+        let server = try FakeServer.breakingOffWatch(of: 5)
         let run = try CommandLineRun(["--socket", server.address.description, "wait", "5"])
         #expect(run.status == 69)
         #expect(run.text == "")

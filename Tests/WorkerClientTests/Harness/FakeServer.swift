@@ -119,6 +119,21 @@ final class FakeServer: Sendable {
         keep(started)
     }
 
+    /// One that answers that an observed job waits, and then hangs up.
+    static func breakingOffWatch(of job: Int) throws -> FakeServer {
+        try FakeServer(
+            { session in try session.greet() },
+            { session in
+                try session.greet()
+                let command = try session.command()
+                guard command == ["OBSERVE", "\(job)"] else {
+                    throw Unexpected("not asked to observe job \(job): \(command)")
+                }
+                try session.send(
+                    ":1\r\n>4\r\n+job\r\n:\(job)\r\n+waiting\r\n%1\r\n+attempt\r\n:0\r\n")
+            })
+    }
+
     private func keep(_ started: consuming SystemThread) {
         var started: SystemThread? = started
         thread.withLock { $0 = started.take() }
