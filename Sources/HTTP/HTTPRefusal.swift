@@ -4,7 +4,7 @@
 package struct HTTPRefusal: Error, Sendable, Equatable {
     /// The status of the answer.
     package let status: HTTPStatus
-    /// What is wrong, in words for people.
+    /// The fault, in a sentence for people.
     package let reason: String
 
     /// Describes a refusal.

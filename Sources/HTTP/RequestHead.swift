@@ -22,7 +22,7 @@ package struct RequestHead: Sendable, Equatable {
         package let value: [UInt8]
     }
 
-    /// What the client wants.
+    /// The method: the action that the client asks for.
     package let method: HTTPMethod
     /// The path, percent signs resolved, and the query.
     package let target: RequestTarget

@@ -1,6 +1,6 @@
 // One attempt of a job, as stores keep it.
 
-/// What is recorded of an attempt when it begins, and again when the job ends.
+/// The record of an attempt, written when it begins, and again when the job ends.
 package struct Attempt: Hashable, Sendable {
     /// The attempt's number, from 1 on; 0 for a job that ends without an attempt.
     package var number: Int

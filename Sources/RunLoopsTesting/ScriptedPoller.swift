@@ -217,7 +217,7 @@ public struct ScriptEnded: Error, Equatable, CustomStringConvertible {
         self.mode = mode
     }
 
-    /// What was wrong and what to do.
+    /// The fault, and its cure.
     public var description: String {
         "the loop sleeps in mode \(mode?.name ?? "?") at \(time), without a deadline, and the "
             + "script has no step left that could end it: add one that wakes or stops the loop, "

@@ -1,4 +1,4 @@
-// What was observed, in order, as words that a test can compare.
+// A list of observed events, in order, as words that a test can compare.
 
 public import RunLoops
 internal import Synchronization

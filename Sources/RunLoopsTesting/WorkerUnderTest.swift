@@ -85,7 +85,7 @@ public struct NotSettled: Error, Equatable, CustomStringConvertible {
         self.limit = limit
     }
 
-    /// What was wrong and what to do.
+    /// The fault, and its cure.
     public var description: String {
         "thread \(thread) was still busy after \(limit): something on it runs for longer, or wakes "
             + "it again and again"

@@ -63,7 +63,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     // to the consumer; a block to the thread that allocated it until it is linked (Inbox.E4), and
     // again to the thread that takes it as a spare (Inbox.E5).
 
-    /// What became of a pushed element, and what its producer must do.
+    /// The outcome of a push, with the producer's next step.
     @usableFromInline
     package enum PushResult: Sendable {
         /// The consumer rests: signal it and wake it up.

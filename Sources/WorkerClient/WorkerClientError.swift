@@ -1,5 +1,5 @@
-// What can go wrong between a program and the daemon, in words that say what to do. The one error
-// type of this library.
+// Errors between a program and the daemon, in words that say what to do. The one error type of this
+// library.
 
 /// A command that was not carried out, or whose outcome is not known.
 public enum WorkerClientError: Error, Equatable, Sendable {

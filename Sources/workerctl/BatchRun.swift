@@ -5,7 +5,7 @@ internal import Kernel
 internal import WorkerClient
 internal import WorkerThreads
 
-/// What all jobs of a run have in common, and how they are handed in.
+/// The settings that all jobs of a run share, and how they are handed in.
 struct BatchOrder: Sendable {
     let thread: String
     let selector: String

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The payload of one job of many.
 struct BatchInput: Sendable {
-    /// What people call it: the file's path, or `line 3`.
+    /// Its name for people: the file's path, or `line 3`.
     let name: String
     let payload: Result<[UInt8], Failure>
 }

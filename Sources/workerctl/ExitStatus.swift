@@ -22,7 +22,7 @@ extension Failure {
         case interrupted = 130
         case terminated = 143
 
-        /// What the status means, as the end of a sentence.
+        /// The meaning of the status, as the end of a sentence.
         var meaning: String {
             switch self {
             case .good: "done"

@@ -10,7 +10,7 @@ struct Failure: Error, CustomStringConvertible {
     let reason: String
     /// The word for programs; nil unless the daemon said no.
     var word: String?
-    /// What to try: a command line, or a sentence.
+    /// Advice: a command line, or a sentence.
     var advice: String?
     let status: Status
     /// Whether everything was told already, and only the status is left.
@@ -57,7 +57,7 @@ struct Failure: Error, CustomStringConvertible {
 }
 
 extension Failure {
-    /// What the client reports.
+    /// A failure that the client reports.
     ///
     /// - Parameters:
     ///   - what: the failed action and its object.

@@ -1,4 +1,4 @@
-// What the daemon tells, as JSON: names with underscores, times in Unix milliseconds.
+// Answers of the daemon as JSON: names with underscores, times in Unix milliseconds.
 
 internal import WorkerClient
 

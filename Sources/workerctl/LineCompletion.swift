@@ -2,7 +2,7 @@
 
 internal import WorkerClient
 
-/// What may stand in place of the last word of a line.
+/// The candidates for the last word of a line.
 struct LineCompletion {
     /// Names that only the daemon knows.
     enum Subject {

@@ -18,7 +18,7 @@ struct Subcommand {
     var flags: [Option] = []
     /// The option with which any number of words may stand behind the name.
     var lifted: Option?
-    /// What options mean with this command, where that differs.
+    /// The meaning of options with this command, where it differs.
     var summaries: [Option: String] = [:]
     let run: (Invocation) throws(Failure) -> Void
 

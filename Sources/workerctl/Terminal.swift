@@ -1,4 +1,4 @@
-// What goes to standard output and how it looks there.
+// The text on standard output, and its look.
 
 internal import Kernel
 internal import Wording
@@ -38,7 +38,7 @@ struct Style {
         }
     }
 
-    /// What a text is, and so how it looks.
+    /// The role of a text, which decides its look.
     enum Look: String {
         case heading = "1"
         case bad = "1;31"

@@ -66,7 +66,7 @@ struct Block: CustomTestStringConvertible {
         }
     }
 
-    /// What a line of a documentation comment says; nil for a line of code.
+    /// The text of a line of a documentation comment; nil for a line of code.
     private static func comment(_ line: Substring) -> Substring? {
         let line = line.drop { $0 == " " }
         guard line.hasPrefix("///") else { return nil }

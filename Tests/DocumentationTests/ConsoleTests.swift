@@ -1,5 +1,5 @@
-// What a reader types prints what stands below it: the console blocks of each document are played
-// from top to bottom, with a workerd of the sample configuration and a store in a file.
+// Commands that a reader types print the lines below them: the console blocks of each document are
+// played from top to bottom, with a workerd of the sample configuration and a store in a file.
 
 import Kernel
 import Support

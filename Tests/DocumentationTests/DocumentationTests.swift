@@ -1,5 +1,5 @@
-// What a reader copies is what is built here, and it prints what the documentation says: every
-// block of Swift in the README, in Documents, in the articles and in comments is a sample below
+// Samples that a reader copies are built here, and print what the documentation says: every block
+// of Swift in the README, in Documents, in the articles and in comments is a sample below
 // Tests/Snippets.
 
 import Kernel

@@ -22,7 +22,7 @@ import Testing
         return parts.indices.map { parts[$0...].joined(separator: "/") }
     }
 
-    /// What stands between back ticks and is a source or a script.
+    /// Sources and scripts that are named between back ticks.
     private static func namedFiles(in text: String) -> [String] {
         text.split(separator: "\n").flatMap { line in
             line.split(separator: "`", omittingEmptySubsequences: false).enumerated()

@@ -45,7 +45,7 @@ struct Sample {
     private static let mark = "// sample: "
 }
 
-/// What is wrong with the documentation or its samples.
+/// A fault of the documentation or its samples.
 struct Fault: Error, CustomStringConvertible {
     let description: String
 

@@ -1,5 +1,5 @@
-// What the readers of bytes from outside promise, for the bytes that were found to be interesting
-// and for random changes of them. Scripts/fuzz looks for more.
+// Promises of the readers of bytes from outside, for interesting bytes and for random changes of
+// them. Scripts/fuzz looks for more.
 
 import Fuzzing
 import Kernel

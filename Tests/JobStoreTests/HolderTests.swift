@@ -58,7 +58,7 @@ private struct HeldLives {
     private var live: [UInt64: Known] = [:]
     private var nextNumber: UInt64 = 1
     private var lastToken: UInt64 = 0
-    /// What has happened, for the report of a failure.
+    /// The events so far, for the report of a failure.
     private var past: [String] = []
 
     init(_ random: SeededRandom, _ wall: TestWall, _ reopened: any Reopened) {

@@ -10,7 +10,7 @@ import Testing
         .finish(.cancelled), .cancel, .expire, .runAgain,
     ]
 
-    /// What each event makes of a job in each state, at a moment before 500; nothing is illegal.
+    /// The state after each event in each state, at a moment before 500; nothing is illegal.
     static func expected(_ state: JobState, _ event: JobEvent) -> JobState? {
         switch (state, event) {
         case (.delayed, .release), (.buffered, .release): .waiting

@@ -1,9 +1,9 @@
-// What has to be known of sources, ports and timers.
+// The state of sources, ports and timers, as far as rules need it.
 
 import RunLoops
 
 extension Books {
-    /// What a timer is doing.
+    /// The state of a timer.
     struct TimerBook {
         /// The unit at which it is due; `.max` for never.
         var due: Int
@@ -132,7 +132,8 @@ extension Books {
         return !run.hasPolled && run.told != .beforeWaiting
     }
 
-    /// What observers will yet be told of in the innermost run's pass, or may be told right now.
+    /// Activities that observers will yet be told of in the innermost run's pass, or may be told
+    /// right now.
     var activitiesLeft: ThreadRunLoop.Activity {
         let all: [ThreadRunLoop.Activity] = [
             .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting,

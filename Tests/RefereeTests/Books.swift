@@ -1,10 +1,11 @@
-// What has to be known of a program under way to tell where a rule applies, and whether a sleep
-// will end by itself: the runs under way and the wake-ups. It follows the operations and callouts,
-// and asks the machine only which items are in which mode. Items are kept in Books+Items.swift.
+// The state of a program under way, as far as it is needed to tell where a rule applies, and
+// whether a sleep will end by itself: the runs under way and the wake-ups. It follows the
+// operations and callouts, and asks the machine only which items are in which mode. Items are kept
+// in Books+Items.swift.
 
 import RunLoops
 
-/// What was signalled, queued, set and sent so far.
+/// The signals, blocks, dates and wake-ups so far.
 struct Books {
     /// A run under way.
     struct Run {
@@ -37,7 +38,7 @@ struct Books {
         var hasRunBlock = false
         /// Whether the mode held nothing but that when the loop made up its mind to sleep.
         var wasBlockAll = false
-        /// What observers were told last.
+        /// The activity that observers were told last.
         var told = ThreadRunLoop.Activity.entry
 
         /// Whether a pass of it is under way.

@@ -4,7 +4,7 @@ import Kernel
 import RunLoopsTesting
 import Support
 
-/// What was observed in one play of a program.
+/// The events of one play of a program.
 struct Play: Sendable {
     let trace: [String]
     /// Why chance may have had a part in it: the kernel kept the thread from running for too long.
@@ -75,7 +75,7 @@ struct Comparison {
     /// How the trace tells of a descriptor that was not ready when its port was called.
     static let inVain = "is not ready any more"
 
-    /// What was compared.
+    /// The compared part of the trace.
     var comparedWords: ArraySlice<String> {
         ours[..<(Rule.first(in: ours)?.index ?? ours.count)]
     }

@@ -9,7 +9,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-/// What threads do to a loop that they do not wait for.
+/// Operations of threads on a loop that they do not wait for.
 private struct Storm {
     static let threadCount = 3
     static let blockCount = 300
@@ -25,7 +25,7 @@ private struct Storm {
         main: [])
 }
 
-/// What was seen of a storm, on the loop's thread.
+/// The observed part of a storm, on the loop's thread.
 private final class StormBook {
     /// The next block of each thread.
     var next = [Int](repeating: 0, count: Storm.threadCount)

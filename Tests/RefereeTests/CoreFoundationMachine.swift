@@ -7,12 +7,12 @@ import Kernel
 import RunLoops
 
 final class CoreFoundationMachine: Machine {
-    /// What CoreFoundation hands back to a callout.
+    /// The object that CoreFoundation hands back to a callout.
     private final class Info {
         unowned let player: Player
         let index: Int
         let mode: ModeName
-        /// What a port is made of.
+        /// The event behind a port.
         let event: EventPort?
 
         init(

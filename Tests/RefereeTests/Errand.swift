@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Support
 
-/// What another thread does for a player that waits for it, or sleeps meanwhile.
+/// An act of another thread for a player that waits for it, or sleeps meanwhile.
 final class Errand {
     private let done = DispatchSemaphore(value: 0)
     /// Set while the loop may still go to sleep.

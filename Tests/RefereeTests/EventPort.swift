@@ -7,7 +7,7 @@ import Kernel
 /// A descriptor that is readable while a signal waits: a counter, or a pipe with a message for
 /// each.
 final class EventPort: Sendable {
-    /// What a loop watches.
+    /// The descriptor that a loop watches.
     let number: CInt
     /// Where messages are written; nil for a counter.
     private let writing: CInt?

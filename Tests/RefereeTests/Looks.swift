@@ -1,4 +1,4 @@
-// What a program sees when it looks at an item or at the loop, in words that are the same for both
+// Answers to a program that looks at an item or at the loop, in words that are the same for both
 // machines.
 
 import Kernel

@@ -1,4 +1,5 @@
-// What a run loop has to offer to play a program. Two machines do: ours and CoreFoundation's.
+// The operations that a run loop needs to play a program. Two machines do: ours and
+// CoreFoundation's.
 
 import Kernel
 import RunLoops

@@ -13,7 +13,7 @@ protocol Fault: SendableMetatype {
     static func leavesOut(_ operation: MachineOperation) -> Bool
 }
 
-/// What a machine may leave out.
+/// An operation that a machine may leave out.
 enum MachineOperation { case addCommonMode, remove, setDate }
 
 extension Fault {
@@ -58,7 +58,7 @@ enum CommonIgnored: Fault {
     static func leavesOut(_ operation: MachineOperation) -> Bool { operation == .addCommonMode }
 }
 
-/// What is removed stays.
+/// Removed items stay.
 enum RemovalIgnored: Fault {
     static func leavesOut(_ operation: MachineOperation) -> Bool { operation == .remove }
 }

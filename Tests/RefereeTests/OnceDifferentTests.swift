@@ -3,7 +3,7 @@
 import RunLoops
 import Testing
 
-/// What the program of seed 717962490283 was when it differed in half of its plays.
+/// The program of seed 717962490283 at the time when it differed in half of its plays.
 ///
 /// A timer that repeats was set to "now" in another's callout, and its dates fell together with the
 /// other's but for some microseconds: whether both were due in one pass was luck.

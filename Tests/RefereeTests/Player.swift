@@ -18,12 +18,12 @@ final class Player {
     private var endings: [[Ending]?] = []
     /// Timers whose own callouts have set their date.
     private var timersSet: Set<Int> = []
-    /// What another thread does during the sleep under way.
+    /// The act of another thread during the sleep under way.
     private var errand: Errand?
     /// The items that another thread has moved in this pass, and where they were before: that
     /// counts until the pass has ended, by when both loops have moved them.
     private var moved: [Int: [ModeName]] = [:]
-    /// What the other thread did; nil when both loops have done it.
+    /// The change that the other thread made; nil when both loops have done it.
     private var pendingChange: Change?
     /// Whether that was in a block, which may have been the last thing of the pass.
     private var wasMovedInBlock = false
@@ -176,8 +176,8 @@ final class Player {
 
     /// Moves an item into a mode or out of it, or all that are common.
     ///
-    /// What it does as it moves is played for one mode alone: of several the sequence is open, and
-    /// CFRunLoop holds its lock meanwhile, as it does when it takes out what was made invalid.
+    /// Its operations as it moves are played for one mode alone: of several the sequence is open,
+    /// and CFRunLoop holds its lock meanwhile, as it does when it takes out what was made invalid.
     private func move(to mode: ModeName, _ act: () -> Void) {
         let was = isOneMove
         isOneMove = mode != .common && pendingChange == nil
@@ -451,7 +451,7 @@ final class Player {
         trace.append("run in \(mode.rawValue) ends \(result)")
     }
 
-    /// What a block that is queued now does.
+    /// The body of a block that is queued now.
     private func body(of block: Block) -> () -> Void {
         books.blockIsQueued()
         return { [weak self] in

@@ -3,7 +3,7 @@
 
 import RunLoops
 
-/// What is put into a loop, and the operations that happen in the main list.
+/// The items of a loop, and the operations that happen in the main list.
 struct Program: Sendable {
     var items: [Item]
     var main: [Operation]
@@ -19,12 +19,13 @@ struct Item: Sendable {
     }
 
     var kind: Kind
-    /// What its first callout does, its second, and so on; later ones do nothing, so that every
-    /// program comes to an end.
+    /// The operations of its first callout, its second, and so on; later ones do nothing, so that
+    /// every program comes to an end.
     var scripts: [[Operation]]
     /// A mode that a source makes common whenever it enters one.
     var makesCommon: ModeName?
-    /// What a source does when it first enters a mode of which it is known that it is this one.
+    /// The operations of a source when it first enters a mode of which it is known that it is this
+    /// one.
     var whenScheduled: [Operation] = []
     /// The same, when it first leaves one.
     var whenCancelled: [Operation] = []
@@ -103,7 +104,7 @@ enum Limit: Sendable {
     var isBrief: Bool { if case .brief = self { true } else { false } }
 }
 
-/// What the player does to end a sleep that is about to begin.
+/// The act of the player that ends a sleep about to begin.
 struct Ending: Sendable {
     enum Act: Sendable {
         case wakeUp
@@ -122,7 +123,7 @@ struct Ending: Sendable {
     var caller: Caller
 }
 
-/// Who signals, wakes, stops and queues.
+/// The thread that signals, wakes, stops and queues.
 enum Caller: String, Sendable {
     /// The loop's own thread.
     case itself
@@ -137,7 +138,7 @@ enum Change: Sendable, Equatable {
     case add(Int, ModeName)
     case remove(Int, ModeName)
     case invalidate(Int)
-    /// What was added to the common modes is in this one too from now on.
+    /// Items of the common modes are in this one too from now on.
     case makeCommon(ModeName)
 
     /// The item that it is made to; nil for all that are common.
@@ -178,9 +179,9 @@ indirect enum Operation: Sendable {
     /// A block is queued and the loop woken for it.
     case perform(Block, Caller)
     case addCommonMode(ModeName)
-    /// What it is told of an item is part of the trace.
+    /// The state of an item goes to the trace.
     case look(Int)
-    /// What it is told of the mode that the loop runs in, and of the first timer of each.
+    /// The mode that the loop runs in, and the first timer of each, go to the trace.
     case lookAtLoop
     case run(ModeName, Limit, returnsAfterSource: Bool)
 }

@@ -16,7 +16,7 @@ private struct Tally {
     /// Timers that our loop plays as time-outs.
     var timeouts = 0
     var rules: [Rule: Int] = [:]
-    /// What was observed of ports, timers and the like, by the last words.
+    /// Counts of observed events of ports, timers and the like, by the last words.
     var observed: [String: Int] = [:]
 
     mutating func add(_ comparison: Comparison) {

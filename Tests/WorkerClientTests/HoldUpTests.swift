@@ -1,4 +1,5 @@
-// What clients and `workerctl` say of jobs and threads that wait behind a job that is tried again.
+// Descriptions by clients and `workerctl` of jobs and threads that wait behind a job that is tried
+// again.
 
 import Support
 import Testing

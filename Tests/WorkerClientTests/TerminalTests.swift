@@ -1,4 +1,4 @@
-// What a terminal gets of the texts of others, and what a pipe gets.
+// The texts of others on a terminal, and in a pipe.
 
 import Kernel
 import Support

@@ -1,4 +1,4 @@
-// What the suites of worker threads share: threads that a test starts and holds, and a look into
+// Helpers of the suites of worker threads: threads that a test starts and holds, and a look into
 // what a thread has got round to.
 
 import Kernel
@@ -33,7 +33,7 @@ func onPlainThread(_ body: @escaping @Sendable () -> Void) throws {
 }
 
 extension WorkerThread {
-    /// What the thread says of its loop, asked and answered.
+    /// The description of the thread's loop, asked for and answered.
     func described() -> String {
         let text = Shared("")
         let answered = Latch()

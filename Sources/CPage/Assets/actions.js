@@ -1,4 +1,4 @@
-// What a person can do to one thread or one job: each with its sentence and its line for a shell.
+// Actions on one thread or one job: each with its sentence and its line for a shell.
 
 import { path } from "./api.js";
 import { workerctl } from "./shell.js";

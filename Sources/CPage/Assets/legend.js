@@ -1,4 +1,4 @@
-// What the shapes of the lanes mean.
+// The legend: the meaning of the shapes of the lanes.
 
 import { h, svg } from "./dom.js";
 import { markPath } from "./laneDrawing.js";

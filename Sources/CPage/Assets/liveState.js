@@ -1,4 +1,4 @@
-// What the server said last: a snapshot, and the changes since.
+// The latest state of the server: a snapshot, and the changes since.
 
 /** Numbers in a bucket of the time line, by their places. */
 export const Bucket = {

@@ -1,4 +1,4 @@
-// What operators did: who changed what, through which door, and what the server answered.
+// Operations: who changed what, through which door, and what the server answered.
 
 import { fill, h } from "./dom.js";
 import { fault, momentLabel, nothing, table } from "./parts.js";

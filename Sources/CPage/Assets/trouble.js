@@ -1,4 +1,5 @@
-// What needs a person: rules over the server's state. Pure: the same state gives the same list.
+// Troubles that need a person: rules over the server's state. Pure: the same state gives the same
+// list.
 
 import { Bucket } from "./liveState.js";
 import { age, count, counted } from "./text.js";

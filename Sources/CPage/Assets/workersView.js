@@ -1,4 +1,4 @@
-// Who serves: the processes that take jobs, and the selectors that wait for one.
+// Workers: the processes that take jobs, and the selectors that wait for one.
 
 import { commandLine } from "./dialog.js";
 import { fill, h, morph } from "./dom.js";

@@ -35,7 +35,7 @@ enum CronFieldKind: Int, CaseIterable {
         }
     }
 
-    /// What may be written, for people.
+    /// The allowed values, for people.
     var allowedText: String {
         let numbers = "\(allowed.lowerBound) to \(allowed.upperBound)"
         guard let first = names.first, let last = names.last else {
@@ -94,7 +94,7 @@ struct CronField: Hashable, Sendable {
     }
 }
 
-/// What stands between two commas of a field.
+/// One entry of a field's list, between two commas.
 private struct CronPart {
     let text: Substring
     let kind: CronFieldKind

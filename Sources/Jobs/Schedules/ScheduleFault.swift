@@ -1,6 +1,6 @@
 // Why a schedule can't be used, in words that name the part and say what is allowed.
 
-/// What is wrong with a cron expression, a time zone or another part of a schedule.
+/// A fault of a cron expression, a time zone or another part of a schedule.
 package struct ScheduleFault: Error, Hashable, CustomStringConvertible {
     /// One line, to be put behind the name of whatever holds the schedule.
     package let description: String

@@ -57,7 +57,7 @@ extension TimeZoneRules {
     }
 }
 
-/// What each of the two parts of a file begins with.
+/// The header of each of the two parts of a file.
 private struct TimeZoneHeader {
     static let byteCount = 44
     static let fault = ScheduleFault("is not a time zone file, or damaged")

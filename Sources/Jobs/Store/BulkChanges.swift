@@ -126,7 +126,7 @@ package enum FailedJobs: Sendable {
     case all(selector: String)
 }
 
-/// What RETRY or DROP does with failed jobs.
+/// The action of RETRY or DROP on failed jobs.
 package enum FailedJobAction: Sendable {
     /// They run again, if their selector and thread are served.
     case runAgain(isServed: @Sendable (Job) -> Bool)

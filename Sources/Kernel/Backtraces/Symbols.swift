@@ -1,6 +1,6 @@
-// What addresses of code mean: in which image they lie, and which function is there, by the dynamic
-// linker and, for what that does not know, by the symbol table of the image's file. A program that
-// was stripped has none: then the image and the offset are told, which addr2line understands.
+// The meaning of addresses of code: their image and their function, found by the dynamic linker
+// and, for what that does not know, by the symbol table of the image's file. A program that was
+// stripped has none: then the image and the offset are told, which addr2line understands.
 
 internal import CLinux
 internal import Glibc
@@ -35,7 +35,7 @@ package enum Symbols {
         }
     }
 
-    /// What the dynamic linker says.
+    /// An address as the dynamic linker explains it.
     private struct Place {
         private static let program = "/proc/self/exe"
 

@@ -1,4 +1,4 @@
-// What can be set on an open descriptor, whatever it refers to.
+// Flags of an open descriptor, of any kind.
 
 internal import CLinux
 internal import Glibc

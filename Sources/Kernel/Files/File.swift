@@ -138,7 +138,7 @@ package enum File {
         }
     }
 
-    /// What a symbolic link leads to; nil where there is none, and for what is longer than a path.
+    /// The target of a symbolic link; nil where there is none, and for a text longer than a path.
     ///
     /// - Thread: any.
     /// - Blocks: for the disk.
@@ -208,7 +208,7 @@ package enum File {
         return Identity(device: status.st_dev, number: status.st_ino)
     }
 
-    /// What stat(2) or lstat(2) says; nil when there is nothing.
+    /// The answer of stat(2) or lstat(2); nil when there is nothing.
     static func status(of path: String, followingLinks: Bool) throws(SystemError) -> stat? {
         var status = stat()
         let operation = followingLinks ? "stat" : "lstat"

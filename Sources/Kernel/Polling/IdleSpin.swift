@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// How long a thread looks for work before it sleeps, and whether that pays at the moment.
 ///
-/// What is looked for in vain is the limit, once for each burst of work: one gap that is longer
-/// ends the looking, one that is not begins it again.
+/// The limit bounds the vain looking, once for each burst of work: one gap that is longer ends the
+/// looking, one that is not begins it again.
 ///
 /// - Thread: any thread may make it; the rest is its owner's.
 /// - Source: the kernel's documentation, virt/guest-halt-polling; sched_getaffinity(2).

@@ -1,6 +1,6 @@
-// What the first process of a container becomes the parent of: processes that have lost their own.
-// No other process collects them, and until then each keeps its number and counts against the
-// container's limit of processes.
+// Adopted processes: the first process of a container becomes the parent of processes that have
+// lost their own. No other process collects them, and until then each keeps its number and counts
+// against the container's limit of processes.
 
 internal import CLinux
 internal import Glibc

@@ -14,7 +14,7 @@ package struct ChildCommand: Sendable {
     package var environment: [String: String]?
     /// Where the child starts; nil leaves it where this process is.
     package var workingDirectory: String?
-    /// What the child may use; `ChildProcess` says from when on.
+    /// Limits of the child's resources; `ChildProcess` says from when on.
     package var limits: [ResourceLimit: UInt64]
     /// Whether the child has one more pipe to write to, as descriptor 3.
     package var hasReportPipe = false

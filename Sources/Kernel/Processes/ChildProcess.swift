@@ -140,7 +140,7 @@ package struct ChildProcess: ~Copyable, Sendable {
 
 /// A process by a descriptor that becomes readable when it ends; letting go of it ends nothing.
 package struct ProcessDescriptor: ~Copyable, Sendable {
-    /// What the poller watches.
+    /// The descriptor that the poller watches.
     package let descriptor: Descriptor
 
     /// Opens a process.

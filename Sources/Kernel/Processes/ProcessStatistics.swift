@@ -1,4 +1,4 @@
-// What this process has used so far, for benchmarks and for the status page.
+// Resources that this process has used so far, for benchmarks and for the status page.
 
 internal import CLinux
 internal import Glibc

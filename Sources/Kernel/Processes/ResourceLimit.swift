@@ -1,4 +1,4 @@
-// What a process may use, as the kernel limits it.
+// Limits of the kernel on the resources of a process.
 
 internal import CLinux
 internal import Glibc
@@ -26,7 +26,7 @@ package enum ResourceLimit: Sendable, CaseIterable {
         }
     }
 
-    /// What holds now for this process, and how far it may be raised.
+    /// The limit in force for this process, and how far it may be raised.
     ///
     /// - Throws: nothing that a correct program meets.
     /// - Thread: any.

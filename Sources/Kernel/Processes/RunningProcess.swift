@@ -11,7 +11,7 @@ package struct RunningProcess: ~Copyable {
 
     /// More than the kernel lets a program be started with, unless its stack is unlimited.
     private static let environmentByteCountMax = 4 << 20
-    /// What the kernel writes around the label of a file in memory.
+    /// The kernel's prefix of the label of a file in memory.
     private static let inMemoryPrefix = "/memfd:"
     private static let inMemorySuffix = " (deleted)"
 
@@ -55,8 +55,8 @@ package struct RunningProcess: ~Copyable {
             .map { String(decoding: $0.dropFirst(beginning.count), as: UTF8.self) }
     }
 
-    /// What the file in memory is called that the process has as its standard input
-    /// (`File.inMemory`); nil if it has something else there, and if this user may not know.
+    /// The label of the file in memory that is the standard input of the process (`File.inMemory`);
+    /// nil if it has something else there, and if this user may not know.
     ///
     /// - Thread: any.
     /// - Blocks: never.

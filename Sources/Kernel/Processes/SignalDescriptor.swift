@@ -7,7 +7,7 @@ internal import Glibc
 public struct ReceivedSignal: Equatable, Sendable {
     /// Which one.
     public let signal: Signal
-    /// Who sent it: a process's id; 0 for the kernel and for senders outside of our namespace.
+    /// The process id of the sender; 0 for the kernel and for senders outside of our namespace.
     public let senderProcessID: Int
 
     package init(signal: Signal, senderProcessID: Int) {
@@ -20,7 +20,7 @@ public struct ReceivedSignal: Equatable, Sendable {
 ///
 /// The signals must be blocked (`Signal.block`), or they have their usual effect instead.
 package struct SignalDescriptor: ~Copyable, Sendable {
-    /// What the poller watches.
+    /// The descriptor that the poller watches.
     package let descriptor: Descriptor
 
     /// Makes one for a set of signals.

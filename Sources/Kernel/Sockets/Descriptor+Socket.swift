@@ -1,4 +1,4 @@
-// What only sockets can do: be a pair, send without SIGPIPE, end one direction.
+// Operations that only sockets have: be a pair, send without SIGPIPE, end one direction.
 
 internal import CLinux
 internal import Glibc

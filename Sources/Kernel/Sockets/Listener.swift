@@ -25,7 +25,7 @@ package struct Listener: ~Copyable, Sendable {
     /// `net.core.somaxconn` is less.
     package static let backlogDefault = 1024
 
-    /// What the poller watches.
+    /// The descriptor that the poller watches.
     package let descriptor: Descriptor
     /// Where it listens; the port is the one the kernel chose, if it was left to it.
     package let address: SocketAddress

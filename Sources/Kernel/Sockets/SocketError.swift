@@ -1,4 +1,4 @@
-// What can be wrong with an address, a socket file or a connection, in words that say what to do.
+// Faults of an address, a socket file or a connection, in words that say what to do.
 
 /// A socket that could not be made, found or reached.
 package enum SocketError: Error, Equatable, Sendable, CustomStringConvertible {

@@ -49,7 +49,7 @@ package struct TCPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What one client has of addresses: an IPv4 address, or the 64 bits of an IPv6 network.
+    /// The addresses that one client has: an IPv4 address, or the 64 bits of an IPv6 network.
     package var network: String {
         if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
         if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255]) {

@@ -175,7 +175,7 @@ package struct SystemThread: ~Copyable, Sendable {
     }
 }
 
-/// What a new thread gets handed: its name and its body.
+/// The arguments of a new thread: its name and its body.
 private final class ThreadStart: Sendable {
     let name: String
     let body: @Sendable () -> Void

@@ -19,7 +19,7 @@ package struct WallAlarm: ~Copyable, Sendable {
     /// A time that does not come: the alarm tells only that the clock was set.
     package static let never: Int64 = 9_000_000_000_000
 
-    /// What the poller watches.
+    /// The descriptor that the poller watches.
     package let descriptor: Descriptor
 
     /// Makes one that is not set.
@@ -51,7 +51,7 @@ package struct WallAlarm: ~Copyable, Sendable {
         }
     }
 
-    /// What has happened since it was last set; nil if nothing has.
+    /// The event since it was last set; nil if there was none.
     ///
     /// - Thread: any.
     /// - Blocks: never.

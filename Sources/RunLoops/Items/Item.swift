@@ -1,5 +1,5 @@
-// What sources, ports, timers and observers share: they belong to one loop, are in some of its
-// modes, have a place in an order, and can be made invalid from any thread, once and for good.
+// The common part of sources, ports, timers and observers: they belong to one loop, are in some of
+// its modes, have a place in an order, and can be made invalid from any thread, once and for good.
 
 internal import Glibc
 internal import Kernel
@@ -264,13 +264,13 @@ extension ThreadRunLoop {
         /// Told in which loop it is from now on, or that it is in none; under the item's lock.
         func settled(in link: LoopLink?) {}
 
-        /// What entering a mode means for this kind; on the loop's thread.
+        /// Enters a mode as this kind of item does; on the loop's thread.
         func enter(_ state: ModeState, of loop: ThreadRunLoop) throws(SystemError) {}
 
-        /// What leaving a mode means for this kind, but for `whenLeft`; on the loop's thread.
+        /// Leaves a mode as this kind of item does, but for `whenLeft`; on the loop's thread.
         func leave(_ state: ModeState) {}
 
-        /// What is called when it has left a mode; on the loop's thread.
+        /// The closure called when it has left a mode; on the loop's thread.
         var whenLeft: Notice? { nil }
 
         /// Lets go of what it would have called, and so of all that this held; on the loop's

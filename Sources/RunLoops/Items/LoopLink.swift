@@ -1,4 +1,4 @@
-// What an item or a watch keeps of its loop: a way to wake it that outlives the loop, a way to
+// The link of an item or a watch to its loop: a way to wake it that outlives the loop, a way to
 // reach it that does not keep it, and the numbers of its thread.
 
 internal import Glibc

@@ -13,12 +13,12 @@ extension ThreadRunLoop {
     public final class Observer: Item, @unchecked Sendable {
         // SAFETY: `handler` is confined as `Item` says.
 
-        /// What is called on the loop's thread.
+        /// The closure called on the loop's thread.
         public typealias Handler = @Sendable (Observer, Activity) -> Void
 
         public override var order: Int { place }
         private let place: Int
-        /// What it wants to be told.
+        /// The activities that it observes.
         public let activities: Activity
         /// Whether it is told again after the first time.
         public let repeats: Bool

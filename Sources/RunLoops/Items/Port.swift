@@ -15,7 +15,7 @@ extension ThreadRunLoop {
     public final class Port: SignalledItem, @unchecked Sendable {
         // SAFETY: `watched`, `handles`, `handler` and `lastTurn` confined as `Item` says.
 
-        /// What is called on the loop's thread, with what the port is ready for.
+        /// The closure called on the loop's thread, with the directions in which the port is ready.
         public typealias Handler = @Sendable (Port, Readiness) -> Void
 
         private struct Watched {
@@ -103,8 +103,8 @@ extension ThreadRunLoop {
         /// The descriptor that it watches; nil for one that is signalled.
         var watchedDescriptor: CInt? { watched?.descriptor }
 
-        /// What the descriptor is watched for; empty keeps the port in its modes, silent but for
-        /// `closed`, which is told once then.
+        /// The directions in which the descriptor is watched; empty keeps the port in its modes,
+        /// silent but for `closed`, which is told once then.
         ///
         /// So a reader that wants no more for a while sets it to `[]`, and back when it goes on.
         ///

@@ -23,8 +23,8 @@ public final class ProcessPort: Sendable {
     /// The process's number.
     public let processID: Int
 
-    /// What the port's handler alone holds: the descriptor is closed once the port has left its
-    /// loop.
+    /// The object that only the port's handler holds: the descriptor is closed once the port has
+    /// left its loop.
     private final class Watched: Sendable {
         let process: ProcessDescriptor
 

@@ -23,8 +23,8 @@ public import Kernel
 public final class SignalPort: Sendable {
     private let port: ThreadRunLoop.Port
 
-    /// What the port's handler alone holds: the descriptor is closed once the port has left its
-    /// loop.
+    /// The object that only the port's handler holds: the descriptor is closed once the port has
+    /// left its loop.
     private final class Reader: Sendable {
         let signals: SignalDescriptor
 

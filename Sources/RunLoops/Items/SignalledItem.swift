@@ -1,4 +1,5 @@
-// What custom sources and ports share: any thread signals them, and may wake their loop for it.
+// The common part of custom sources and ports: any thread signals them, and may wake their loop for
+// it.
 //
 // SignalledItem.E1 no lost signal
 //    signal: signalled.store(true), then home.load

@@ -76,7 +76,7 @@ extension ThreadRunLoop {
             wakeLoop()
         }
 
-        /// What to perform, if it is signalled still; takes the signal.
+        /// The closure to perform, if it is signalled still; takes the signal.
         ///
         /// - Thread: the loop's own thread.
         func takeCall() -> (@Sendable () -> Void)? {

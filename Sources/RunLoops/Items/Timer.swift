@@ -19,7 +19,7 @@ extension ThreadRunLoop {
         // SAFETY: everything that can change is confined as `Item` says; the thread that adds it
         // first may be any thread, and fixes its date under a lock.
 
-        /// What is called on the loop's thread.
+        /// The closure called on the loop's thread.
         public typealias Handler = @Sendable (Timer) -> Void
 
         /// Time between two dates of the grid; nil for a timer that fires once.

@@ -1,4 +1,4 @@
-// What was added to the common modes. Confined to the loop's thread.
+// Items of the common modes. Confined to the loop's thread.
 
 /// Items in the sequence in which they were added, each once.
 ///

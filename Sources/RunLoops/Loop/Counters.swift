@@ -1,4 +1,4 @@
-// What happened in a loop so far, counted by its own thread, read by any.
+// Counts of events in a loop so far, counted by its own thread, read by any.
 //
 // Each number has one writer, so counting is a load and a store: no locked instruction, and nothing
 // that a reader does disturbs the loop. They publish nothing: all accesses are relaxed, and a

@@ -6,7 +6,7 @@ internal import Glibc
 internal import Kernel
 internal import Structures
 
-/// What a mode watches, by the tokens that the poller reports.
+/// The ports that a mode watches, by the tokens that the poller reports.
 final class DescriptorPorts {
     typealias Handle = SlotMap<ThreadRunLoop.Port>.Handle
 

@@ -1,5 +1,5 @@
-// What one mode of one run loop holds. Confined to the loop's thread; keeps its items in order and
-// its descriptors watched, and knows nothing of passes.
+// The contents of one mode of one run loop. Confined to the loop's thread; keeps its items in order
+// and its descriptors watched, and knows nothing of passes.
 
 internal import Kernel
 internal import Structures

@@ -1,4 +1,4 @@
-// What other threads ask of a loop, and blocks: closures that run once in a pass in their mode.
+// Requests of other threads to a loop, and blocks: closures that run once in a pass in their mode.
 
 internal import Kernel
 internal import Structures

@@ -48,7 +48,7 @@ extension ThreadRunLoop {
     }
 }
 
-/// What became of a block that a thread waits for.
+/// The outcome of a block that a thread waits for.
 private final class PerformOutcome: Sendable {
     /// Opens when the block has run, or was dropped.
     let settled = WordLatch()

@@ -222,7 +222,7 @@ extension ThreadRunLoop {
         }
     }
 
-    /// What to call of an item in a round that has listed it.
+    /// The call of an item in a round that has listed it.
     ///
     /// One that was called before it may have taken it out of the mode, which does not matter, and
     /// given it to another loop, whose thread alone may call it from then on.
@@ -289,7 +289,7 @@ extension ThreadRunLoop {
         }
         var due: [TimerHeap<Waiting>.Handle] = []
         state.timerHeap.collectDue(upTo: now.nanoseconds, into: &due)
-        // What one of them sets to the moment in which it runs is due in this round.
+        // A timer that one of them sets to the present moment is due in this round.
         for handle in due { fire(handle, at: self.now, of: state) }
     }
 

@@ -32,7 +32,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     let poller: any Poller
     /// This loop as its items see it.
     let link: LoopLink
-    /// What other threads ask of the loop: blocks, and changes to its items.
+    /// Requests of other threads to the loop: blocks, and changes to its items.
     ///
     /// Made when something is first asked, which of most workers' loops nothing is; the asking
     /// thread wakes the loop afterwards.
@@ -43,7 +43,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     package var endObservers: EndObservers {
         madeFarewells.load() ?? madeFarewells.storeIfNil(EndObservers())
     }
-    /// What a module above this one keeps with the loop, for as long as there is the loop.
+    /// An object that a module above this one keeps for as long as there is the loop.
     package let companion = SetOnce<AnyObject>()
     /// Set by `stop()`, taken by the innermost run.
     let stopRequested = Atomic<Bool>(false)
@@ -70,7 +70,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var modeCount: Int { 1 + otherModes.count }
     /// The modes that are common, in the sequence in which they became so.
     var commonModes: [Mode] = [.default]
-    /// What was added to the common modes, to be put into modes that become common later.
+    /// Items of the common modes, to be put into modes that become common later.
     var commonItems: CommonItems {
         _read { yield unsafe uncheckedCommonItems }
         _modify { yield unsafe &uncheckedCommonItems }
@@ -121,7 +121,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     var isUnwinding = false
     /// The main dispatch queue's place in the main loop; nil in all others.
     let mainQueue: MainQueuePort?
-    /// What happened in this loop so far.
+    /// Counts of events in this loop so far.
     ///
     /// - Thread: any thread; reading does not disturb the loop.
     public var counters: Counters { counts.all }

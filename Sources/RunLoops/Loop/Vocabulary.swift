@@ -27,7 +27,7 @@ extension ThreadRunLoop {
         public var description: String { name }
     }
 
-    /// What a run loop is about to do or has just done, as observers are told it.
+    /// A step of a run loop, told to observers just before or after it.
     ///
     /// - Source: CFRunLoopActivity; the bits are the same.
     public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {

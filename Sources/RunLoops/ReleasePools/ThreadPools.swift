@@ -4,7 +4,7 @@
 
 internal import Kernel
 
-/// What the calling thread keeps alive.
+/// The autoreleased objects of the calling thread.
 final class ThreadPools {
     /// A pool: what lies above its start, up to the start of the next one.
     private struct Pool {

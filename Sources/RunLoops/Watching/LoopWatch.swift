@@ -194,7 +194,7 @@ package final class LoopWatch: @unchecked Sendable {
 
     // MARK: On any thread
 
-    /// What a loop's thread does at a moment.
+    /// The activity of a loop's thread at a moment.
     package struct Reading {
         /// Tells this from what the thread does before and afterwards.
         package let number: UInt64
@@ -208,7 +208,7 @@ package final class LoopWatch: @unchecked Sendable {
         fileprivate let longest: ThreadRunLoop.LongestCallout?
     }
 
-    /// What the thread does now.
+    /// Reads the activity of the thread now.
     package func read() -> Reading {
         while true {
             // LoopWatch.E1, LoopWatch.E2

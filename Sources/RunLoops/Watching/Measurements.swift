@@ -1,10 +1,10 @@
-// What a measured loop tells about itself: values, without a thread or a clock of their own.
+// Measurements of a loop: values, without a thread or a clock of their own.
 
 public import Kernel
 internal import Structures
 
 extension ThreadRunLoop {
-    /// What a loop calls.
+    /// A kind of callout of a loop.
     public enum CalloutKind: UInt8, Sendable, Hashable, CustomStringConvertible {
         /// A custom source performs.
         case source = 2
@@ -20,7 +20,7 @@ extension ThreadRunLoop {
         case perform = 7
         /// A step of a task or an actor runs.
         case task = 8
-        /// What another thread has asked for is done to the loop's items, `schedule` and `cancel`
+        /// A change to the loop's items that another thread has asked for, `schedule` and `cancel`
         /// of a source among that.
         case change = 9
 
@@ -41,10 +41,10 @@ extension ThreadRunLoop {
 
     /// A callout that a loop is in.
     ///
-    /// What it calls in turn by running the loop counts by itself: a callout is in the loop's way
-    /// only for as long as nothing else is called and the loop does not sleep.
+    /// Callouts of a nested run count by themselves: a callout is in the loop's way only for as
+    /// long as nothing else is called and the loop does not sleep.
     public struct RunningCallout: Sendable, Equatable, CustomStringConvertible {
-        /// What is called.
+        /// The kind of the callout.
         public let kind: CalloutKind
         /// Where it was posted, if it was posted while the loop was measured; of a timer or a
         /// time-out, where it was added or scheduled then; of a source, port or observer, where it
@@ -53,7 +53,7 @@ extension ThreadRunLoop {
         /// Since when nothing else has happened on the loop's thread, by the loop's clock.
         public let since: Instant
 
-        /// What is called, and where it was posted.
+        /// The callout, and where it was posted.
         public var description: String {
             postedFrom.map { "\(kind), posted from \($0)" } ?? "\(kind)"
         }
@@ -61,7 +61,7 @@ extension ThreadRunLoop {
 
     /// The callout that kept a loop from everything else for longest.
     public struct LongestCallout: Sendable, Equatable {
-        /// What was called.
+        /// The kind of the callout.
         public let kind: CalloutKind
         /// Where it was posted, as of a running callout.
         public let postedFrom: CodeLocation?
@@ -80,7 +80,7 @@ extension ThreadRunLoop {
         /// The longest, exactly; zero if there were none.
         public var max: Duration { .nanoseconds(histogram.max) }
 
-        /// What so many percent did not exceed, known to one part in 32.
+        /// The duration that so many percent did not exceed, known to one part in 32.
         ///
         /// - Parameter percent: 0…100.
         public func percentile(_ percent: Double) -> Duration {
@@ -89,7 +89,7 @@ extension ThreadRunLoop {
         }
     }
 
-    /// What was measured in a loop while it was measured.
+    /// The figures of a loop, taken while it was measured.
     ///
     /// A callout or a sleep that was under way when measuring was switched off counts to its end.
     /// If it was switched on again before that, only a sleep does: a callout may have run the loop.

@@ -19,13 +19,13 @@ extension ThreadRunLoop {
         set { measuring.withLock { $0.setMeasured(newValue, self) } }
     }
 
-    /// What was measured; nil if nothing ever was.
+    /// The figures measured so far; nil if nothing ever was.
     ///
     /// - Thread: any thread.
     /// - Blocks: never the loop.
     public var measurements: Measurements? { watch.load()?.measurements(isOn: isMeasured) }
 
-    /// What the loop is calling at this moment; nil if nothing, or if it is not measured.
+    /// The callout that runs at this moment; nil if none does, or if the loop is not measured.
     ///
     /// - Thread: any thread; out of date as soon as it is known.
     /// - Blocks: never the loop.

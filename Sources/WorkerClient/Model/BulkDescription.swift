@@ -2,7 +2,7 @@
 
 internal import RESP
 
-/// What can be done to all jobs that meet conditions.
+/// An action on all jobs that meet conditions.
 public enum BulkOperation: String, Sendable {
     /// Jobs that have not begun are withdrawn; running ones are asked to end if that is their
     /// state in the conditions.

@@ -1,7 +1,7 @@
-// What the daemon answers when it is asked to cancel a job.
+// The daemon's answer to a request to cancel a job.
 
-/// What became of a job that was to be cancelled; an answer that this version has no name for is
-/// passed through.
+/// The outcome of a request to cancel a job; an answer that this version has no name for is passed
+/// through.
 public struct CancelAnswer: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// Its name on the wire.
     public let rawValue: String

@@ -1,4 +1,4 @@
-// What the daemon tells of a job.
+// The description of a job by the daemon.
 
 internal import RESP
 

@@ -1,4 +1,4 @@
-// What the daemon tells, unasked, of a job that is watched.
+// News of an observed job, which the daemon sends unasked.
 
 internal import RESP
 

@@ -1,4 +1,4 @@
-// What a client may ask for with a job, and how long it waits for one.
+// Options of a job, and how long a client waits for one.
 
 internal import Kernel
 internal import RESP

@@ -1,4 +1,4 @@
-// What the daemon tells of a schedule.
+// The description of a schedule by the daemon.
 
 internal import RESP
 
@@ -12,7 +12,7 @@ public struct ScheduleDescription: Sendable, Equatable {
     public let rhythm: ScheduleRhythm
     /// The rule for missed runs: `once`, `all` or `none`.
     public let missed: String
-    /// What becomes of overlapping runs: `one`, `skip` or `queue`.
+    /// The rule for overlapping runs: `one`, `skip` or `queue`.
     public let overlap: String
     /// The thread or pool that its jobs are for.
     public let thread: String

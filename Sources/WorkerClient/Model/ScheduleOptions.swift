@@ -1,4 +1,4 @@
-// What a schedule is: its rhythm, and how its jobs are to be performed.
+// A schedule: its rhythm, and the options of its jobs.
 
 internal import Kernel
 internal import RESP
@@ -21,7 +21,7 @@ public enum ScheduleRhythm: Sendable, Equatable {
 
 /// How a schedule makes its jobs, and how they are to be performed.
 public struct ScheduleOptions: Sendable, Equatable {
-    /// What becomes of runs that were missed.
+    /// The rule for missed runs.
     public enum Missed: String, Sendable, Equatable, CaseIterable {
         /// One run takes the place of all of them.
         case once
@@ -31,7 +31,7 @@ public struct ScheduleOptions: Sendable, Equatable {
         case none
     }
 
-    /// What becomes of a moment that comes while a job of the schedule has not ended.
+    /// The rule for a moment that comes while a job of the schedule has not ended.
     public enum Overlap: String, Sendable, Equatable, CaseIterable {
         /// At most one job waits; others may run.
         case one
@@ -41,10 +41,10 @@ public struct ScheduleOptions: Sendable, Equatable {
         case queue
     }
 
-    /// What becomes of runs that were missed.
+    /// The rule for missed runs.
     public var missed: Missed
-    /// What becomes of a moment that comes while a job of the schedule has not ended; nil is
-    /// `queue` if all missed runs are made up for, else `one`.
+    /// The rule for a moment that comes while a job of the schedule has not ended; nil is `queue`
+    /// if all missed runs are made up for, else `one`.
     public var overlap: Overlap?
     /// A name under which at most one job is accepted, 1 to 256 bytes; nil for none.
     ///

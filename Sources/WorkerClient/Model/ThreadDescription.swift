@@ -1,4 +1,4 @@
-// What the daemon tells of its threads and selectors.
+// Descriptions of threads and selectors by the daemon.
 
 internal import RESP
 

@@ -1,4 +1,4 @@
-// What the daemon tells of workers in other processes.
+// Descriptions of workers in other processes by the daemon.
 
 internal import RESP
 

@@ -297,7 +297,7 @@ extension Call where Value == Reply {
     }
 }
 
-/// What replies are read as.
+/// Readers of replies, one for each kind of answer.
 enum Read {
     @Sendable static func id(_ reply: RESPValue) throws(WorkerClientError) -> UInt64 {
         guard let id = reply.integer.flatMap({ UInt64(exactly: $0) }) else {

@@ -9,7 +9,7 @@ internal import Synchronization
 final class Interruption: Sendable {
     private struct State {
         var isOver = false
-        /// What the living connections sleep on.
+        /// The pollers on which the open connections sleep.
         var pollers: [ObjectIdentifier: SystemPoller] = [:]
     }
 

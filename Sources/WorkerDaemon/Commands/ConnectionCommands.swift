@@ -237,6 +237,7 @@ extension Session {
     /// The connection's descriptor; -1 once it is closed.
     fileprivate var descriptorNumber: Int { socket.map { Int($0.descriptor.number) } ?? -1 }
 
-    /// What the connection waits for, as Redis says it: `r`, or `rw` while answers wait to be sent.
+    /// The events that the connection waits for, in Redis's letters: `r`, or `rw` while answers
+    /// wait to be sent.
     fileprivate var events: String { output.isEmpty ? "r" : "rw" }
 }

@@ -63,7 +63,7 @@ struct ThreadChange {
 }
 
 extension JobChange {
-    /// What each reader may see.
+    /// The entries that every reader may see.
     fileprivate var entries: [RESPValue.Entry] {
         var entries = [
             entry("time", .integer(Int(at))), entry("job", .integer(Int(id.number))),
@@ -77,7 +77,7 @@ extension JobChange {
         return entries
     }
 
-    /// What clients and handlers have put into the job: only for readers that may see payloads.
+    /// Texts of clients and handlers in the job: only for readers that may see payloads.
     fileprivate var sensitiveEntries: [RESPValue.Entry] {
         var entries: [RESPValue.Entry] = []
         if let key { entries.append(entry("key", .bulk(key))) }

@@ -285,7 +285,7 @@ public final class JobContext: Sendable {
 extension JobContext {
     /// Reports the job's progress to clients that ask or watch.
     ///
-    /// `JOB` shows the latest report while the job runs, and `WATCH` pushes it, at most every 50 ms
+    /// `JOB` shows the latest report while the job runs, `OBSERVE` pushes it, at most every 50 ms
     /// and the last in any case. So it may be called in a tight loop: without a watching client it
     /// costs a lock and a store, and wakes up no thread.
     ///

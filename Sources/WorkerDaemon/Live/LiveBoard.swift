@@ -13,7 +13,7 @@ final class LiveBoard {
     /// The shortest time between two looks.
     static let pause = Duration.seconds(1)
 
-    /// What a look finds.
+    /// The findings of one look.
     struct Look {
         var server = LiveRow(entries: [])
         var counts = LiveRow(entries: [])

@@ -1,4 +1,4 @@
-// What the live view shows: one look at the threads, without a look at each job.
+// The contents of the live view: one look at the threads, without a look at each job.
 
 internal import HTTP
 internal import Jobs

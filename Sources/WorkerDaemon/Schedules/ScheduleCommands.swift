@@ -91,7 +91,7 @@ enum ScheduleCommands {
     }
 }
 
-/// What a SCHEDULE asks for.
+/// The arguments of SCHEDULE.
 struct ScheduleArguments {
     private(set) var definition: ScheduleDefinition
     private var zone: String?

@@ -10,7 +10,7 @@ struct OverlapLook {
     let round: OverlapRound
 }
 
-/// What is found of a schedule's jobs before a moment makes the next one.
+/// A look at a schedule's jobs before a moment makes the next one.
 final class OverlapRound {
     let entry: ScheduleEntry
     /// Questions without an answer.

@@ -1,5 +1,5 @@
-// What operators did: the commands that steer threads, jobs and the daemon, with user, door and
-// client, in the log and for a while in memory. Payloads and secrets are in neither.
+// Operations: the commands that steer threads, jobs and the daemon, with user, door and client, in
+// the log and for a while in memory. Payloads and secrets are in neither.
 
 internal import Kernel
 internal import RESP

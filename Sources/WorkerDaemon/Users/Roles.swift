@@ -1,6 +1,6 @@
 // The roles of users. Each command belongs to one, or needs none.
 
-/// What a user may do.
+/// The rights of a user to act.
 package struct Roles: OptionSet, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UInt8
 

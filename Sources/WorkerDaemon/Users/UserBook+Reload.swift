@@ -1,7 +1,7 @@
-// What a reload changes for users: those that come and go, and the rights of those that stay.
+// Changes of users by a reload: users that come and go, and the rights of those that stay.
 
 extension UserBook {
-    /// What changes from these users to others, in words that tell no secret.
+    /// The changes from these users to others, in words that tell no secret.
     func changes(to other: UserBook) -> [String] {
         var lines: [String] = []
         if let password, let new = other.password, password != new {

@@ -174,7 +174,7 @@ package struct UsersFileText {
 
 /// A new user's secret and its digest.
 package struct NewSecret: Sendable {
-    /// What the user gets, once.
+    /// The secret, which is shown to the user once.
     package let text: String
     package let digest: SecretDigest
 

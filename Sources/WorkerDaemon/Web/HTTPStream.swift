@@ -34,7 +34,7 @@ final class HTTPStream: SessionStream {
         opening = HTTPCall.openingOfStream(to: head) + ServerSentEvents.opening
     }
 
-    /// What is still to come before the messages.
+    /// Takes the bytes that are still to come before the messages.
     func takeOpening() -> [UInt8] {
         defer { opening = [] }
         return opening

@@ -4,7 +4,7 @@ internal import Jobs
 internal import RESP
 internal import Wording
 
-/// What a POST of a job asks for.
+/// A request to hand in a job, from a POST.
 enum NewJobRequest {
     private static let keys =
         [
@@ -132,7 +132,7 @@ enum ConditionsRequest {
     }
 }
 
-/// What a GET of jobs asks for.
+/// A request to list jobs, from a GET.
 enum JobListRequest {
     private static let parameters =
         ConditionsRequest.keys + ["limit", "order", "before", "after", "failures"]
@@ -169,7 +169,7 @@ enum JobListRequest {
     }
 }
 
-/// What a POST about many jobs asks for.
+/// A request about many jobs, from a POST.
 enum BulkRequest {
     private static let keys = ConditionsRequest.keys + ["action", "dry", "up-to", "limit"]
     private static let numbers: Set = ["older", "newer"]

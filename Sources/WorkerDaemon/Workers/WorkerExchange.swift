@@ -94,7 +94,7 @@ final class WorkerExchange {
     final class Delivery {
         let remote: RemoteJob
         let token: String
-        /// What the store knows of it.
+        /// Its holder as the store records it.
         var holder: JobHolder
         var worker: Worker
         /// The end that the worker has reported, until it is kept.

@@ -113,7 +113,7 @@ class CancellableRequest: @unchecked Sendable {
 
 /// A request that a task waits for.
 ///
-/// What begins it is inlined where the type of the result is known. The rest is compiled once for
+/// Its beginning is inlined where the type of the result is known. The rest is compiled once for
 /// all types: not a word in it of those that are made of `Result`, such as an optional or a checked
 /// continuation of it, which it would look up whenever it touches one. So is `WaitedPerform`.
 @usableFromInline

@@ -1,4 +1,4 @@
-// What a command buffer holds: commands that wait, and the array in which they are handed over.
+// The contents of a command buffer: waiting commands, and the array in which they are handed over.
 
 internal import Kernel
 internal import RunLoops

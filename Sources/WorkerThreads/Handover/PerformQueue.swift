@@ -27,7 +27,7 @@ final class PerformQueue: @unchecked Sendable {
     private let poller: any Poller
     /// Keeps the queue, as the loop does, until the queue is closed or the loop ends.
     private let source = ThreadRunLoop.Source(order: 0)
-    /// What a push has to look at, 0 for nothing: one look for all of it.
+    /// The conditions that a push has to look at, 0 for none: one look for all of them.
     ///
     /// Publishes nothing.
     private let traits: Atomic<UInt8>

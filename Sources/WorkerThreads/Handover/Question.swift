@@ -16,7 +16,7 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
     /// port in the mode in which it would wait.
     case ownThread
 
-    /// What was wrong and what to do.
+    /// The fault, and its cure.
     public var description: String {
         switch self {
         case .closed: "nobody will answer: the receiver has gone, or let go of the message"
@@ -31,7 +31,7 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// A message with a port for its answer: NSPortMessage, under a name that Foundation leaves free.
 ///
-/// What Cocoa calls components is its body: any sendable value, ports among them. That is how a
+/// Its body is what Cocoa calls components: any sendable value, ports among them. That is how a
 /// thread checks in with another: it sends a port of its own, which the other keeps.
 ///
 /// ```swift
@@ -44,7 +44,7 @@ public enum PortError: Error, Equatable, Sendable, CustomStringConvertible {
 public struct Question<Body: Sendable, Reply: Sendable>: Sendable {
     /// Tells kinds of messages apart, for programs that need it; `msgid` in Cocoa.
     public let id: Int
-    /// What it says.
+    /// The value that is sent.
     public let body: Body
     /// Takes the answer.
     public let reply: ReplyPort<Reply>

@@ -1,4 +1,4 @@
-// What a pool does when as much waits as may: work lines up for a place, or the oldest gives way.
+// Submits to a full pool: work lines up for a place, or the oldest gives way.
 
 package import Structures
 

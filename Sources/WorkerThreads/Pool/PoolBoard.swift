@@ -47,7 +47,7 @@ package struct PoolBoard<Work> {
         let tell: @Sendable (PriorityFIFO<Work>.Ticket?) -> Void
     }
 
-    /// What became of a newcomer: to be told without the lock, and whom to wake for it.
+    /// The outcome of a submit: to be told without the lock, with the member to wake for it.
     package struct Admission {
         let newcomer: Newcomer
         let ticket: PriorityFIFO<Work>.Ticket?

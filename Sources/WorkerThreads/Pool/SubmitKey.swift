@@ -1,4 +1,4 @@
-// What items of a pool share that have to be run one after another.
+// A key that items of a pool share if they have to be run one after another.
 
 internal import Structures
 internal import Synchronization

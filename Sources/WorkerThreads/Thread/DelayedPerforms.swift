@@ -9,7 +9,7 @@ internal import Synchronization
 /// A lock decides between the timer that fires and the cancel that comes at the same moment:
 /// the one that takes the entry has won.
 final class DelayedPerforms: Sendable {
-    /// What is performed on a target.
+    /// A method and its argument, performed on a target.
     struct Call: Sendable {
         let name: Name
         let argument: AnySendableHashable
@@ -20,7 +20,7 @@ final class DelayedPerforms: Sendable {
         }
     }
 
-    /// What a call is found by under the lock.
+    /// The key by which a call is found under the lock.
     ///
     /// Of the argument only its hash: how it is hashed and compared is code of its own, which may
     /// take locks, or ask for performs, and so has its turn without the lock.
@@ -32,7 +32,8 @@ final class DelayedPerforms: Sendable {
     struct Entry {
         let target: ObjectIdentifier
         let call: Call
-        /// What a ticket names: it holds its closure until it is told that it never runs.
+        /// The request that a ticket names: it holds its closure until it is told that it never
+        /// runs.
         let request: TicketedPerform?
         var timer: ThreadRunLoop.Timer?
     }

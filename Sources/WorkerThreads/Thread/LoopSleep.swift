@@ -9,7 +9,7 @@ internal import Synchronization
 public struct LoopEnded: Error, Equatable, Sendable, CustomStringConvertible {
     init() {}
 
-    /// What was wrong.
+    /// The fault.
     public var description: String { "the run loop ended before the time had come" }
 }
 
@@ -89,7 +89,7 @@ extension ThreadRunLoop {
 
         /// A nanosecond: how exactly dates are kept.
         ///
-        /// What the kernel makes of it is another matter.
+        /// The kernel may round it.
         public var minimumResolution: Duration { .nanoseconds(1) }
 
         /// Suspends the task until a date; see `ThreadRunLoop.sleep(until:tolerance:modes:)`.
@@ -106,7 +106,8 @@ extension ThreadRunLoop {
     }
 }
 
-/// What a sleep's timer holds alone: it goes with the timer, and says so if it has not rung.
+/// The object that only a sleep's timer holds: it goes with the timer, and says so if it has not
+/// rung.
 private final class Alarm: Sendable {
     private let waiter: Waiter<Void>
 

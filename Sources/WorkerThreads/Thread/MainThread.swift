@@ -71,7 +71,7 @@ extension ThreadRunLoop {
 
     /// Cancels performs that wait for their delay to pass; a worker's, too, if this is its loop.
     ///
-    /// What is cancelled by this is never performed; what began before is not touched.
+    /// A cancelled perform never runs; one that began before is not touched.
     ///
     /// - Parameters:
     ///   - target: whose.

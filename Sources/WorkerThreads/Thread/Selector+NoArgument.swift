@@ -2,7 +2,7 @@
 
 public import RunLoops
 
-/// What a selector without an argument is performed with.
+/// The argument of a selector without an argument.
 public struct NoArgument: Hashable, Sendable {
     /// There is one.
     public init() {}

@@ -92,7 +92,7 @@ extension WorkerThread {
 
     /// Cancels performs that wait for their delay to pass.
     ///
-    /// What is cancelled by this is never performed; what began before is not touched.
+    /// A cancelled perform never runs; one that began before is not touched.
     ///
     /// - Parameters:
     ///   - target: whose.

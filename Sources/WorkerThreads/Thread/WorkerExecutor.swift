@@ -215,8 +215,8 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     }
 }
 
-/// What the source of a plain loop's executor holds alone: it goes when the loop ends, and closes
-/// the executor.
+/// The object that only the source of a plain loop's executor holds: it goes when the loop ends,
+/// and closes the executor.
 private final class ExecutorKeeper: @unchecked Sendable {
     // SAFETY: set while the source is in no loop; looked at on the loop's thread, and by the last
     // that lets go.

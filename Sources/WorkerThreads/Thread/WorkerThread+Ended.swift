@@ -6,7 +6,7 @@ internal import RunLoops
 extension WorkerThread {
     /// Suspends the task until the thread has ended, with its run loop and all that was in it.
     ///
-    /// What `join()` is to a thread: it stops nothing.
+    /// The counterpart of `join()` for a task: it stops nothing.
     ///
     /// ```swift
     /// worker.stop(.finishQueued)
@@ -24,8 +24,8 @@ extension WorkerThread {
 extension WorkerPool {
     /// Suspends the task until all members have ended.
     ///
-    /// What `join()` is to a thread: it stops nothing. For a member that is replaced meanwhile it
-    /// waits no longer, but for the one in its place.
+    /// The counterpart of `join()` for a task: it stops nothing. For a member that is replaced
+    /// meanwhile it waits no longer, but for the one in its place.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     /// - Thread: any task, one on a member too.

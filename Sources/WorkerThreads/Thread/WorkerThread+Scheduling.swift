@@ -87,7 +87,7 @@ extension CInt {
     fileprivate static var noSuchThread: CInt { 3 }
 }
 
-/// What a thread says of something that it did to itself.
+/// The result of an act of a thread on itself.
 private final class OwnAnswer: Sendable {
     private let error = Mutex<SystemError?>(nil)
     private let given = WordLatch()

@@ -65,9 +65,9 @@ extension WorkerThread {
 
     /// Runs a closure on the thread once a delay has passed, unless it is cancelled first.
     ///
-    /// What a delayed perform is to a method: it runs in mode `default`, by a timer of the thread's
-    /// loop; one whose delay has not passed when the thread is stopped never runs, and is counted
-    /// by `abandonedCount`.
+    /// The counterpart of a delayed perform for a closure: it runs in mode `default`, by a timer of
+    /// the thread's loop; one whose delay has not passed when the thread is stopped never runs, and
+    /// is counted by `abandonedCount`.
     ///
     /// ```swift
     /// let ticket = try worker.enqueue(after: .seconds(30)) { print("still nothing") }

@@ -3,7 +3,7 @@
 internal import Kernel
 internal import RunLoops
 
-/// What a program that has ended left behind.
+/// The exit status and the output of a program that has ended.
 struct ChildRun {
     private static let byteCountMax = 1 << 20
 

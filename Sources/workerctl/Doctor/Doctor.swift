@@ -1,4 +1,4 @@
-// What `workerctl doctor` looks at: each check is a function that gives findings.
+// The checks of `workerctl doctor`: each is a function that gives findings.
 
 internal import Glibc
 internal import Kernel

@@ -1,6 +1,6 @@
 // One line of `workerctl doctor`.
 
-/// What one check has found.
+/// The finding of one check.
 struct Finding {
     enum State: String {
         case ok, warn, fail
@@ -10,7 +10,7 @@ struct Finding {
     let name: String
     let state: State
     let text: String
-    /// What to do; nil if nothing is.
+    /// The cure; nil if none is needed.
     var advice: String?
 
     static func ok(_ name: String, _ text: String) -> Finding {

@@ -1,4 +1,4 @@
-// What is typed, as keys.
+// Keys, read from typed bytes.
 
 /// A key that `workerctl top` knows.
 enum Key: Equatable {

@@ -1,4 +1,4 @@
-// What `workerctl top` knows: the latest snapshot, rates, the lane of each thread, and what its
+// The state of `workerctl top`: the latest snapshot, rates, the lane of each thread, and what its
 // user has chosen.
 
 internal import Kernel

@@ -1,4 +1,4 @@
-// What `workerctl top` asks the daemon each second.
+// The answers of the daemon to `workerctl top`, each second.
 
 internal import Kernel
 internal import WorkerClient

@@ -40,7 +40,7 @@ void faults_arm(int disk, uint32_t calls, int number, int count, int kind);
 int faults_calls(int disk);
 int faults_given(int disk);
 
-/// What was done to a file: 0 the database, 1 its log, 2 its journal. Of a write, `size` bytes at
+/// A call on a file: 0 the database, 1 its log, 2 its journal. Of a write, `size` bytes at
 /// `offset`; of a truncation, the new size.
 struct faults_event {
     int call;

@@ -1,4 +1,4 @@
-// What the scheduler says in histories that were written down, one for each promise and each fault
+// Answers of the scheduler in histories that were written down, one for each promise and each fault
 // that was found.
 //
 // `RECORD_HISTORIES=1 swift test --filter Histories` writes down what it says now.

@@ -1,5 +1,5 @@
-// What of a queue is in memory: every sequence of new jobs, loads and ends, compared with a plain
-// model of the store, in which an answer may come at any time.
+// The part of a queue that is in memory: every sequence of new jobs, loads and ends, compared with
+// a plain model of the store, in which an answer may come at any time.
 
 import Jobs
 import Support
@@ -12,7 +12,7 @@ import Testing
         /// Numbers in memory, and parked, each in order.
         var memory: [Int] = []
         var parked: [Int] = []
-        /// What a load in flight has read.
+        /// The jobs that a load in flight has read.
         var inFlight: (jobs: [Int], isEnd: Bool)?
         var nextNumber = 1
 

@@ -1,4 +1,4 @@
-// What the tests of schedules share: zones, moments that people can read, and fixtures.
+// Helpers of the tests of schedules: zones, moments that people can read, and fixtures.
 
 import Jobs
 import Support

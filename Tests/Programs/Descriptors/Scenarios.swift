@@ -1,4 +1,4 @@
-// What is played, each in a process of its own, and whether all was right.
+// Scenarios, each played in a process of its own, and whether all was right.
 
 import Glibc
 import Kernel

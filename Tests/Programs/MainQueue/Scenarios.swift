@@ -1,4 +1,4 @@
-// What is done with the main loop, in words that ours and CoreFoundation's both understand.
+// Scenarios of the main loop, in words that ours and CoreFoundation's both understand.
 
 import Dispatch
 import Foundation

@@ -1,4 +1,4 @@
-// What is let go of when an item ends or leaves, and what its callouts do as it enters modes.
+// Objects that are let go of when an item ends or leaves, and its callouts as it enters modes.
 
 import Kernel
 import RunLoops

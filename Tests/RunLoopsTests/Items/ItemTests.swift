@@ -1,4 +1,4 @@
-// What other threads do to a loop's items, and what becomes of them when its thread ends.
+// Operations of other threads on a loop's items, and the items' end with the loop's thread.
 
 import Kernel
 import RunLoops

@@ -348,7 +348,7 @@ struct `Port on a descriptor` {
             let trace = Trace()
             let listener = try Listener(at: SocketAddress("127.0.0.1:0"))
             let sender = try listener.address.connect(timeoutMilliseconds: 60_000)
-            // Who connects may know of it before the listener does.
+            // A client may know of its connection before the listener does.
             try waitUntilReady(listener.descriptor.number)
             guard case .connection(let receiver) = try listener.accept() else { return ["nobody"] }
             let port = ThreadRunLoop.Port(watching: receiver.number, for: .writable) {

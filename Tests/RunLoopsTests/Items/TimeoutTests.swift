@@ -16,7 +16,7 @@ private func at(_ milliseconds: Int64) -> Instant {
 /// The scripted loop's time in milliseconds.
 private func milliseconds(_ loop: ThreadRunLoop) -> Int64 { loop.now.nanoseconds / 1_000_000 }
 
-/// What closures learn about a time-out after it was scheduled.
+/// A time-out that closures learn about after it was scheduled.
 private final class Kept: Sendable {
     private let timeout = Mutex<ThreadRunLoop.Timeout?>(nil)
 

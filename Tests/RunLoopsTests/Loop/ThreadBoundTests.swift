@@ -21,7 +21,7 @@ import Testing
         deinit { trace.note(SystemThread.ID.current == thread ? "at home" : "elsewhere") }
     }
 
-    /// What another thread has made.
+    /// A value that another thread has made.
     private final class Made<Value: Sendable>: Sendable {
         private let stored = Mutex<Value?>(nil)
 

@@ -1,4 +1,4 @@
-// What a program of a moving game is made of, and how one is made up.
+// The moves of a program of a moving game, and how one is made up.
 
 import RunLoops
 import Support
@@ -104,7 +104,7 @@ extension Move {
         }
     }
 
-    /// What a callout does: less the deeper it lies.
+    /// The moves of a callout: fewer the deeper it lies.
     private static func moves(_ random: inout SeededRandom, depth: Int, ends: Bool) -> [Move] {
         guard depth < 3, random.chance(75 - 20 * depth) else { return [] }
         return (0..<(1 + random.below(4))).map { _ in move(&random, depth: depth + 1, ends: ends) }

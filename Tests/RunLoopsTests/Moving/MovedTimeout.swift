@@ -12,7 +12,7 @@ struct MovedTimeout: Sendable {
     let mode: ThreadRunLoop.Mode
     /// Held by the closure alone.
     let token: WeakReference<Token>
-    /// What it is cancelled by.
+    /// The name by which it is cancelled.
     var name: ThreadRunLoop.Timeout?
     var due: Instant
     var moves: [Move]

@@ -1,4 +1,4 @@
-// What is known of a moving game's items, and the promises that were broken.
+// The state of a moving game's items, and the promises that were broken.
 
 import RunLoops
 import Support

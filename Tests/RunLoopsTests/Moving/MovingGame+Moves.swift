@@ -1,4 +1,4 @@
-// What the moves of a moving game do.
+// The effects of the moves of a moving game.
 
 import Kernel
 import RunLoops

@@ -1,4 +1,4 @@
-// What a moving game does with time-outs, which are one loop's from the beginning to the end.
+// Time-outs of a moving game, which are one loop's from the beginning to the end.
 
 import Kernel
 import RunLoops

@@ -4,7 +4,7 @@ import Kernel
 import Support
 import WorkerDaemon
 
-/// What a program that has ended left behind.
+/// The exit status and the output of a program that has ended.
 struct CommandLineRun {
     let status: Int
     let output: [UInt8]

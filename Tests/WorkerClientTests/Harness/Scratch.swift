@@ -1,5 +1,5 @@
-// What every test here needs of the machine: files in a directory of its own, and the place of the
-// package's programs. It knows nothing of the daemon.
+// Needs of every test here: files in a directory of its own, and the place of the package's
+// programs. It knows nothing of the daemon.
 
 import Kernel
 import Support

@@ -5,7 +5,7 @@ import Support
 import Testing
 
 @Suite struct `Bad options` {
-    /// What is wrong, and what the answer has to mention.
+    /// Wrong arguments, and the word that the answer has to mention.
     private static let wrong: [([CommandArgument], String)] = [
         (["PERFORM", "images", "echo", "DELAY", "-1", "x"], "DELAY must be a whole number"),
         (["PERFORM", "images", "echo", "DELAY", "soon", "x"], "'soon'"),

@@ -1,4 +1,4 @@
-// What every Redis client sends by itself, and what describes the daemon.
+// Commands that every Redis client sends by itself, and those that describe the daemon.
 
 import Kernel
 import RESP

@@ -1,4 +1,4 @@
-// What outlives the daemon: accepted jobs, their order, their attempts, and how they ended.
+// State that outlives the daemon: accepted jobs, their order, their attempts, and how they ended.
 
 import Glibc
 import Kernel

@@ -1,4 +1,4 @@
-// What readers of events are told, by pushes of RESP 3.
+// Events as readers get them, by pushes of RESP 3.
 
 import Kernel
 import RESP

@@ -1,4 +1,4 @@
-// What the log tells of jobs that fail.
+// Lines of the log about jobs that fail.
 
 import RESP
 import Support

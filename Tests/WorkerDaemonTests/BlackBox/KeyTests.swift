@@ -27,7 +27,7 @@ import Testing
         return setup
     }
 
-    /// What was written down, and on which threads.
+    /// The lines written by jobs, with their threads.
     private static func lines(_ daemon: TestDaemon) -> [(thread: String, text: String)] {
         daemon.scratch.read("order").split(separator: "\n").map { line in
             let words = line.split(separator: " ")

@@ -20,7 +20,7 @@ import Testing
     /// Jobs that may wait before clients are held back, so that a run ends soon after its kills.
     private static let waitingCountMax = 3_000
 
-    /// What the clients know.
+    /// The knowledge of the clients: numbers and answers.
     private final class Book: Sendable {
         struct Pages {
             /// The numbers that were given, by thread.

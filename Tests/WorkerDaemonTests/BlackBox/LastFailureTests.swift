@@ -1,4 +1,4 @@
-// What is shown of a job that has failed and is tried again: why, while it waits and while it runs.
+// The reason shown of a job that has failed and is tried again: while it waits and while it runs.
 
 import Kernel
 import RESP

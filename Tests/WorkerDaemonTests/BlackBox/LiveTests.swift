@@ -124,7 +124,7 @@ import WorkerDaemon
     }
 }
 
-/// What a page knows.
+/// The state of a page.
 private struct LiveView {
     var counts: JSONValue?
     /// The ends of each bucket, by thread and bucket.

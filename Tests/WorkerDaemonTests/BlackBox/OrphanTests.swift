@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Jobs of a thread that is gone` {
-    /// What the daemon's configuration names at first, and later no more.
+    /// A configuration with names that a later one no longer has.
     private static let both: Setup = {
         var setup = Setup.durable
         setup.threads = "images: {}, mail: { count: 2 }"

@@ -1,5 +1,5 @@
-// What clients have asked for that is no job, over the end of the daemon: threads that are paused,
-// and jobs that are to end.
+// Requests of clients that are no jobs, over the end of the daemon: threads that are paused, and
+// jobs that are to end.
 
 import Kernel
 import RESP

@@ -1,4 +1,4 @@
-// What the service manager is told.
+// Messages to the service manager.
 
 import Glibc
 import Kernel

@@ -1,4 +1,4 @@
-// What else signals do, and what an end without one leaves behind.
+// Other effects of signals, and the traces of an end without one.
 
 import Kernel
 import RESP

@@ -11,7 +11,7 @@ import Testing
         setup.threads = "images: {}, mail: { count: 2 }"
         return setup
     }()
-    /// What the daemon's configuration names at first, and later no more.
+    /// A configuration with names that a later one no longer has.
     private static let before: Setup = {
         var setup = after
         setup.selectors = "shout: { program: [\"tr\", \"a-z\", \"A-Z\"], retries: 3 }"

@@ -1,4 +1,4 @@
-// What clients are told unasked about the jobs that they watch.
+// Pushes to clients about the jobs that they watch.
 
 import Kernel
 import RESP
@@ -234,7 +234,7 @@ import Testing
     }
 }
 
-/// What a push says.
+/// The contents of a push.
 private struct News: Equatable, CustomStringConvertible {
     let id: Int
     let state: String

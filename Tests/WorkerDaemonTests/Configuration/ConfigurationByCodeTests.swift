@@ -1,4 +1,4 @@
-// What a program may say in place of a file.
+// A configuration that a program gives in place of a file.
 
 import Testing
 import WorkerDaemon

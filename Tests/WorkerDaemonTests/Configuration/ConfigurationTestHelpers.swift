@@ -1,4 +1,4 @@
-// What the tests of the configuration share: a file system that is a table, a text turned into its
+// Helpers of the tests of the configuration: a file system that is a table, a text turned into its
 // faults, and a generator of random numbers that can be repeated.
 
 internal import Glibc

@@ -14,7 +14,7 @@ struct TestEvent: Equatable {
 
     var epoch: String { String(id.split(separator: "-")[0]) }
     var number: Int { Int(id.split(separator: "-")[1]) ?? -1 }
-    /// What has changed, with the job if it is one: `7 running`.
+    /// The change, with the job if it is one: `7 running`.
     var change: String {
         [details["job"], details["change"]].compactMap { $0 }.joined(separator: " ")
     }

@@ -21,7 +21,7 @@ final class Orders {
         fifo = Descriptor(owning: number)
     }
 
-    /// What the job has to have as its payload.
+    /// The payload of the job.
     var payload: CommandArgument { .text(path) }
 
     /// Tells the handler to do something.

@@ -1,5 +1,5 @@
-// What every black-box test needs of the machine: files in a directory of its own, and facts about
-// processes that are not ours. It knows nothing of the daemon.
+// Needs of every black-box test: files in a directory of its own, and facts about processes that
+// are not ours. It knows nothing of the daemon.
 
 import Glibc
 import Kernel
@@ -71,7 +71,7 @@ func children(of processID: Int) throws -> [Int] {
 
 /// The time that all threads of a process have spent computing.
 ///
-/// What something costs a process is told by it, however long the machine keeps that process
+/// The time tells what something costs a process, however long the machine keeps that process
 /// waiting.
 func processorTime(of processID: Int) throws -> Duration {
     let bytes = try File.read("/proc/\(processID)/stat", atMost: 4_096)

@@ -6,7 +6,7 @@ import Kernel
 import Support
 import Testing
 
-/// What a test configures; each text is the inside of its section.
+/// The configuration of a test; each text is the inside of its section.
 ///
 /// `$DIR` stands for the directory of the test.
 struct Setup {
@@ -15,7 +15,7 @@ struct Setup {
     var limits = ""
     var shutdown = "grace: \"100s\""
     var log = "level: \"debug\""
-    /// What `listen` has beside the Unix socket.
+    /// Further settings of `listen`, beside the Unix socket.
     var listen = ""
     /// Where jobs are kept, in quotes.
     var store = TestStore.chosen.setting
@@ -147,7 +147,7 @@ final class TestDaemon {
         return status.map { "\($0)" } ?? "it runs"
     }
 
-    /// What it wrote to standard output; after its end.
+    /// Its standard output; after its end.
     func output() throws -> String {
         guard let output = child.takeOutput() else { return "" }
         return String(
@@ -180,7 +180,7 @@ func freeLoopbackAddress() throws -> (text: String, address: SocketAddress) {
 }
 
 extension Scratch {
-    /// What a configuration says of a TCP door with a password, which is written to a file.
+    /// The settings of a TCP door with a password, which is written to a file.
     func passwordDoor(at address: String, password: String) throws -> String {
         try write("\(password)\n", to: "password")
         try File.setMode(0o600, of: file("password"))

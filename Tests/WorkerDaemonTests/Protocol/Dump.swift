@@ -5,7 +5,7 @@ import Support
 
 /// A block of such lines.
 struct Dump {
-    /// What happens, in order.
+    /// The steps, in order.
     enum Step: Equatable {
         /// The client sends this.
         case send([UInt8])
@@ -27,7 +27,7 @@ struct Dump {
     private(set) var hasOwnDaemon = false
     /// Whether the client comes in through the door that asks for a password.
     private(set) var isAtPasswordDoor = false
-    /// What the client sends before, one command a line.
+    /// Commands that the client sends before, one a line.
     private(set) var commands: [Substring] = []
     /// Each with its line in the document.
     private(set) var steps: [(line: Int, step: Step)] = []
@@ -36,9 +36,8 @@ struct Dump {
 
     /// The dumps of a document.
     ///
-    /// What one needs beforehand is in a comment right before its block, such as
-    /// `<!-- dump: own daemon; HELLO 3 -->`: `own daemon`, `password door`, and commands that its
-    /// connection sends first.
+    /// The needs of a dump are in a comment right before its block, such as `<!-- dump: own daemon;
+    /// HELLO 3 -->`: `own daemon`, `password door`, and commands that its connection sends first.
     static func all(in document: String) throws -> [Dump] {
         var dumps: [Dump] = []
         var (block, needs): ([(Int, Substring)]?, (line: Int, words: Substring)?)

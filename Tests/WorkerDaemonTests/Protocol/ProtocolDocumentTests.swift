@@ -1,4 +1,4 @@
-// What PROTOCOL.md shows is what the daemon says, byte for byte.
+// PROTOCOL.md shows the daemon's answers byte for byte.
 
 import RESP
 import Support

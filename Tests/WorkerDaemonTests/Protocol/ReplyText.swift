@@ -110,7 +110,7 @@ struct ReplyText {
         "accepted-at", "due-at", "started-at", "ended-at", "next-due-at", "last-run-at",
         "running-ms", "time", "due",
     ]
-    /// What the members of the pool have done, one or the other.
+    /// Counts that differ between the members of a pool.
     private static let shared: Set<String?> = ["done", "failed"]
 
     private static func masked(_ text: String, of name: String?) -> String {

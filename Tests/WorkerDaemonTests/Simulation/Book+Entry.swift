@@ -11,7 +11,7 @@ extension Book {
         let priority: Priority
         let isVolatile: Bool
         let retryCountMax: Int
-        /// What it has in common with those whose order counts.
+        /// Its key: the order among jobs of one key counts.
         let key: String?
         /// Whether it holds up those behind it while it is tried again.
         let blocks: Bool
@@ -99,7 +99,7 @@ extension Book {
             mustEnd = false
         }
 
-        /// What was asked for, in a line.
+        /// The request, in a line.
         var summary: String {
             "\(token) to \(address), \(priority), retries \(retryCountMax)"
                 + (blocks ? " blocking" : "") + (key.map { ", key \($0)" } ?? "")

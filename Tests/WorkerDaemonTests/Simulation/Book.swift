@@ -1,5 +1,5 @@
-// What a simulation knows of its jobs: the plain model that the daemon is compared with. It knows
-// what was asked, what was answered and what has happened, and from that what may happen next.
+// The book of a simulation: the plain model that the daemon is compared with. It knows what was
+// asked, what was answered and what has happened, and from that what may happen next.
 
 import Jobs
 import RESP

@@ -1,4 +1,4 @@
-// What a simulation found.
+// The finding of a simulation.
 
 /// A promise that was not kept.
 struct SimulationFault: Error, CustomStringConvertible {

@@ -1,4 +1,4 @@
-// What THREADS, THREAD, JOB and INFO say of jobs that wait behind one that is tried again.
+// Answers of THREADS, THREAD, JOB and INFO about jobs that wait behind one that is tried again.
 
 import Jobs
 import RESP
@@ -132,7 +132,7 @@ import WorkerDaemon
     }
 }
 
-/// What an entry of a reply is to be.
+/// The expected value of an entry of a reply.
 private enum Expected {
     case number(Int), text(String)
 }

@@ -1,4 +1,4 @@
-// What JOBS says while jobs are on their way from the journal into memory.
+// Answers of JOBS while jobs are on their way from the journal into memory.
 
 import Jobs
 import RESP

@@ -139,7 +139,7 @@ extension World {
         return 4 * 299
     }
 
-    /// What INFO says about jobs.
+    /// The figures of INFO about jobs.
     fileprivate func figures() throws -> String {
         var figures = ""
         try ask(["INFO", "jobs"]) { figures = $0.text ?? "" }

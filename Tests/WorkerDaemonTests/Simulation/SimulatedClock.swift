@@ -13,7 +13,7 @@ final class SimulatedClock: LoopClock {
         var wallShift = Duration.zero
     }
 
-    /// What the clock on the wall goes by.
+    /// The clock behind the clock on the wall.
     private struct Wall: LoopClock {
         let clock: SimulatedClock
 
@@ -26,7 +26,7 @@ final class SimulatedClock: LoopClock {
         func whenMoved(_ wake: @escaping @Sendable () -> Void) { clock.whenMoved(wake) }
     }
 
-    /// What the wall clock shows at its beginning.
+    /// The time of the wall clock at its beginning.
     static let beginning: Int64 = 1_800_000_000_000
 
     private let state = Mutex(State())
@@ -57,7 +57,7 @@ final class SimulatedClock: LoopClock {
         for wake in wakers { wake() }
     }
 
-    /// What is shown by the clock on the wall.
+    /// The clock on the wall.
     var wall: WallTime { WallTime(on: Wall(clock: self), from: Self.beginning) }
 
     /// Sets the clock on the wall, forward or back, while time goes on as it did.

@@ -1,4 +1,4 @@
-// What has begun, and whether what the daemon says of its jobs is what the book says.
+// Comparisons of begun jobs, and of the daemon's answers about jobs, with the book.
 
 import Jobs
 import Kernel

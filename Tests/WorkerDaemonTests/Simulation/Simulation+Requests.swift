@@ -1,4 +1,4 @@
-// What the client of a simulation asks for, and what it must be answered.
+// Requests of the client of a simulation, and the answers that it must get.
 
 import Jobs
 import RESP

@@ -14,12 +14,12 @@ final class Simulation {
     var book = Book()
     var random: SeededRandom
     var pausedThreads = PausedThreads()
-    /// What was done last, to be told with a fault.
+    /// The latest steps, to be told with a fault.
     private var steps: [String] = []
     private var stepCount = 0
     private let windowCount: Int
     let isCrowded: Bool
-    /// What was counted, so that a run can be seen to have tried everything.
+    /// Counts, so that a run can be seen to have tried everything.
     private(set) var counts: [String: Int] = [:]
 
     static let addresses = ["one", "one", "two", "two", "two/1", "two/2"]

@@ -20,7 +20,7 @@ final class Stage: Sendable {
 
     /// A job that has begun.
     struct Entry: Sendable {
-        /// What its client called it, in the payload.
+        /// The client's name for it, in the payload.
         let token: Int
         let id: UInt64
         let attempt: Int

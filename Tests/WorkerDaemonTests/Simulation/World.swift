@@ -20,7 +20,7 @@ final class World {
     private let window: WindowLimits
     private let key: String?
     private var generation = 0
-    /// What the daemon's store holds, if that is the twin of the one in a file; nil if it is not.
+    /// The contents of the daemon's store, if that is the twin of the one in a file; else nil.
     private var book: TwinBook?
     private var twin: TwinStore?
     private(set) var daemon: SteppedDaemon

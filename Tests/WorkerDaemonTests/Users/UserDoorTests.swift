@@ -1,4 +1,4 @@
-// Who a client is at each door, and which users files are refused.
+// The user of a client at each door, and users files that are refused.
 
 import Kernel
 import RESP
@@ -208,7 +208,7 @@ import WorkerDaemon
         #expect(unknown.contains("must be the name or the number of a user"))
     }
 
-    /// What a daemon says that does not start, and its check.
+    /// The error of a daemon that does not start, which its check has too.
     private func refusal(in scratch: Scratch, listen: String = "") throws -> String {
         var setup = Setup(more: "users: \"$DIR/users\",")
         setup.listen = listen

@@ -1,4 +1,4 @@
-// What the sender of an item is told of it, once, and on which a game can wait.
+// The answer to the sender of an item, given once, and on which a game can wait.
 
 import Glibc
 import Kernel

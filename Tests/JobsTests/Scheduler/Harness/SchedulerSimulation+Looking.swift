@@ -1,4 +1,4 @@
-// What a random history asks for of a job, and what the answers may say.
+// Questions of a random history about a job, and the answers that are right.
 
 import Jobs
 import StoreTwin

@@ -6,7 +6,7 @@ import Support
 
 /// Confined to the thread that made it.
 final class SchedulerSimulation {
-    /// What keeps the jobs.
+    /// The store that keeps the jobs.
     enum Store: String, CaseIterable, Sendable {
         /// Nothing.
         case none
@@ -291,7 +291,7 @@ final class SchedulerSimulation {
         }
     }
 
-    /// What memory knows of a job, or the store.
+    /// The state of a job in memory, or in the store.
     func state(of id: JobID) -> JobState? {
         driver.scheduler.book.state(of: id) ?? driver.recorded[id]
             ?? driver.twin?.book.job(id)?.state

@@ -92,7 +92,7 @@ final class StandingClock: LoopClock {
 
 /// Drives a scheduler step by step.
 final class TestDriver: SchedulerEnvironment {
-    /// What a test says of an effect as it is carried out.
+    /// Called with the words for an effect as it is carried out.
     var tell: (String) -> Void = { _ in }
     /// Told each answer.
     var whenAnswered: (ReplyToken, JobAnswer) -> Void = { _, _ in }

@@ -1,4 +1,4 @@
-// What a scheduler tells its store and its clients, in a few words for transcripts.
+// Messages of a scheduler to its store and its clients, in a few words for transcripts.
 
 import Jobs
 
