@@ -8,7 +8,7 @@ import Wording
     @Test(arguments: [
         ("CHANGELOG.md", "\n## "), ("README.md", "This is version "),
         ("README.md", "notice: workerd "), ("Documents/openapi.json", "\"version\": \""),
-        ("PROTOCOL.md", "one run of workerd\n"),
+        ("PROTOCOL.md", "one run of workerd\n"), ("Documents/Library.md", "from: \""),
         ("Sources/WorkerThreads/WorkerThreads.docc/WorkerThreads.md", "from: \""),
     ])
     func `of a document is that of the code`(document: String, before: String) throws {
