@@ -113,12 +113,13 @@ let package = Package(
     targets: [
         // The kernel's door and the pure parts.
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMimalloc", providers: [.apt(["libmimalloc-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         target("Kernel", may: ["CLinux"]),
         target("Structures"),
         target("Wording"),
+        target("TLS", may: ["Kernel", "COpenSSL"]),
 
         // The library: run loops, and threads that live in one.
         target("RunLoops", may: ["Kernel", "Structures"]),
@@ -141,10 +142,11 @@ let package = Package(
             "WorkerDaemon",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "HTTP", "Jobs",
-                "SQLiteJobs", "CCrypto", "CPage", "Wording",
+                "SQLiteJobs", "TLS", "COpenSSL", "CPage", "Wording",
             ]),
         target(
-            "WorkerClient", may: ["RESP", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
+            "WorkerClient",
+            may: ["RESP", "TLS", "WorkerThreads", "RunLoops", "Kernel", "Structures"]),
 
         // Entry points, and the allocator that they choose.
         .target(
@@ -211,6 +213,7 @@ let package = Package(
             may: ["RunLoopsTesting", "WorkerThreads", "RunLoops", "Kernel", "Support"]),
         tests("DocumentationTests", may: ["Kernel", "Wording", "Support"]),
         tests("RESPTests", may: ["RESP", "Support"]),
+        tests("TLSTests", may: ["TLS", "Kernel", "Support"]),
         tests("HTTPTests", may: ["HTTP", "Support"]),
         tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
         .testTarget(
@@ -225,7 +228,7 @@ let package = Package(
             dependencies: [
                 "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
                 "RESP",
-                "Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Wording", "Support",
+                "Jobs", "SQLiteJobs", "StoreTwin", "TLS", "Kernel", "Wording", "Support",
             ],
             swiftSettings: rules + mimalloc),
         .target(
@@ -236,7 +239,9 @@ let package = Package(
             exclude: ["Corpora"], swiftSettings: rules),
         tests(
             "WorkerClientTests",
-            may: ["WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support"]),
+            may: [
+                "WorkerClient", "WorkerDaemon", "WorkerThreads", "RESP", "Kernel", "Support",
+            ]),
     ] + rivals
 )
 
@@ -249,7 +254,7 @@ let neededTargets: Set<String>? =
         ]
     case "fuzz":
         [
-            "CLinux", "CCrypto", "CSQLite", "Kernel", "Structures", "Wording", "RunLoops",
+            "CLinux", "COpenSSL", "CSQLite", "Kernel", "Structures", "Wording", "TLS", "RunLoops",
             "WorkerThreads", "RESP", "HTTP", "Jobs", "SQLiteJobs", "WorkerDaemon", "Fuzzing",
         ]
     default: nil

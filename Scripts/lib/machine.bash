@@ -98,6 +98,14 @@ try_curl() {
     return 1
 }
 
+# Installs openssl, which makes the certificates of tests, if it is missing; without it, returns 1.
+try_openssl() {
+    if command -v openssl >/dev/null; then return 0; fi
+    install_packages openssl && return 0
+    say "openssl is missing; to have it: apt-get install openssl (as root)"
+    return 1
+}
+
 # Installs promtool, which checks the figures for Prometheus, if it is missing; without it, returns 1.
 try_promtool() {
     if command -v promtool >/dev/null; then return 0; fi

@@ -39,6 +39,9 @@ package struct CommandParser: ~Copyable, Sendable {
     private var skipper: ArgumentSkipper?
     private var failure: ProtocolError?
 
+    /// The type of a record with a handshake of TLS (RFC 8446, 5.1).
+    private static let tlsHandshake: UInt8 = 22
+
     /// Creates a parser that holds no memory yet.
     package init(limits: CommandLimits = CommandLimits()) {
         self.limits = limits
@@ -121,6 +124,8 @@ package struct CommandParser: ~Copyable, Sendable {
             }
             guard buffer.pendingCount > 0 else { return nil }
             guard buffer.bytes[buffer.start] == ASCII.asterisk else {
+                // It may go on without a line feed for long, and waits for an answer.
+                if buffer.bytes[buffer.start] == Self.tlsHandshake { throw .tlsHandshake }
                 guard let lineEnd = try findLineEnd() else { return nil }
                 if let command = try takeLine(to: lineEnd) { return .command(command) }
                 continue

@@ -41,6 +41,8 @@ package enum ProtocolError: Error, Equatable, Sendable {
     case unbalancedQuotes
     /// A zero byte in a line: this isn't text.
     case zeroByteInLine
+    /// The first byte of a handshake of TLS in the place of a command.
+    case tlsHandshake
 
     // MARK: Replies
     /// No type of the protocol begins with this byte.
@@ -76,7 +78,7 @@ extension ProtocolError: CustomStringConvertible {
         case .brokenLineEnd:
             "expected CRLF at the end of a line, found only half of it"
         case .commandNameTooLong, .commandTooLarge, .inlineTooLong, .tooManyInlineWords,
-            .unbalancedQuotes, .zeroByteInLine:
+            .unbalancedQuotes, .zeroByteInLine, .tlsHandshake:
             commandFault
         case .unknownReplyType, .invalidScalar, .streamedReply, .replyLineTooLong,
             .replyTooLarge, .tooManyElements, .replyTooDeep:
@@ -98,6 +100,8 @@ extension ProtocolError: CustomStringConvertible {
             "unbalanced quotes in request"
         case .zeroByteInLine:
             "zero byte in inline request"
+        case .tlsHandshake:
+            "TLS where plaintext is expected"
         default:
             preconditionFailure("not the fault of a command: \(self)")
         }

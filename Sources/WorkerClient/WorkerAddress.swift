@@ -11,6 +11,8 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
 
     let door: Door
     let password: [UInt8]?
+    /// TLS of its connections; nil for plaintext.
+    private(set) var tls: ClientTLS?
     /// The user whose password it is.
     private(set) var user = WorkerAddress.defaultUser
     /// Whether the path is one that the library looks at by itself: its directory is checked too.
@@ -28,9 +30,31 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
     ///   - secret: what `workerctl user add` has printed.
     public func authenticating(as user: String, secret: String) -> WorkerAddress {
         var address = WorkerAddress(door: door, password: Array(secret.utf8))
-        (address.isUsual, address.trustedUserID) = (isUsual, trustedUserID)
+        (address.isUsual, address.trustedUserID, address.tls) = (isUsual, trustedUserID, tls)
         address.user = user
         return address
+    }
+
+    /// A port of a daemon that has `listen.tls`.
+    ///
+    /// - Parameters:
+    ///   - hostAndPort: as for `tcp`; the daemon's certificate has to be for this host, unless
+    ///     `tls` names another.
+    ///   - password: as for `tcp`.
+    ///   - tls: whom the client trusts, and its own certificate.
+    public static func tls(
+        _ hostAndPort: String, password: String?, _ tls: ClientTLS = ClientTLS()
+    ) -> WorkerAddress {
+        var address = WorkerAddress.tcp(hostAndPort, password: password)
+        address.tls = tls
+        return address
+    }
+
+    /// The host without brackets and port; empty for a path.
+    var host: String {
+        guard case .tcp(let hostAndPort) = door else { return "" }
+        let host = hostAndPort[..<(hostAndPort.lastIndex(of: ":") ?? hostAndPort.endIndex)]
+        return String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host)
     }
 
     /// The socket of a daemon on this machine.
@@ -72,11 +96,11 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
         return address
     }
 
-    /// The path, or `host:port`; never the password.
+    /// The path, `host:port`, or `tls://host:port`; never the password.
     public var description: String {
         switch door {
         case .unix(let path): path
-        case .tcp(let hostAndPort): hostAndPort
+        case .tcp(let hostAndPort): tls == nil ? hostAndPort : "tls://\(hostAndPort)"
         }
     }
 

@@ -187,6 +187,7 @@ private final class RunningDaemon {
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
         let users = try UserBook.load(configuration, log)
+        let certificates = try DoorCertificates(configuration.listen, log)
         let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)
         let (journal, manager, present) = (journal, manager, present)
@@ -204,7 +205,7 @@ private final class RunningDaemon {
                     children: children, users: users, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 do {
-                    try service.openDoors(configuration.listen, inherited)
+                    try service.openDoors(configuration.listen, certificates, inherited)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
@@ -242,9 +243,12 @@ private final class RunningDaemon {
         let threadCount = groups.reduce(0) { $0 + $1.members.count }
         log.notice("workerd \(Service.version): \(counted(threadCount, "worker thread"))")
         manager.daemonIsReady("serving \(counted(threadCount, "worker thread"))")
-        if let address = configuration.listen.tcp { log.notice("listening on \(address)") }
+        if let address = configuration.listen.tcp {
+            let tls = configuration.listen.tls == nil ? "" : " with TLS"
+            log.notice("listening on \(address)\(tls)")
+        }
         let http = configuration.listen.http
-        if let address = http.tcp { log.notice("HTTP on http://\(address)/") }
+        if let address = http.tcp { log.notice("HTTP on \(http.scheme)://\(address)/") }
         if let path = http.unix { log.notice("HTTP on \(path)") }
         guard let path = configuration.listen.unix else { return }
         log.notice("listening on \(path)")

@@ -192,6 +192,9 @@ public final class Daemon {
         if let warning = try UserBook.check(found.configuration) {
             warnings.append("\(path): warning: \(warning)")
         }
+        warnings += try DoorCertificates.check(found.configuration.listen).map {
+            "\(path): warning: \($0)"
+        }
         let groups: ProgramGroups
         do throws(DaemonError) {
             groups = try ProgramGroups.prepare(found.configuration.controlGroups, isCheck: true)

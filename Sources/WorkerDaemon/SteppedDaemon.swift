@@ -4,6 +4,7 @@
 
 package import Jobs
 package import Kernel
+package import TLS
 package import WorkerThreads
 
 /// A daemon whose thread `io` is the caller's.
@@ -114,6 +115,22 @@ package final class SteppedDaemon {
                 dialect: .requests)
         }
     }
+
+    /// Makes a connection with TLS, of a client that has to authenticate.
+    ///
+    /// - Returns: the client's end, which does not block.
+    package func connectTLS(
+        _ context: TLSContext, isHTTP: Bool = false
+    ) throws(SystemError) -> Descriptor {
+        try SocketPair().split {
+            service.admit(
+                $0, PeerInfo(at: "a pair"), service.users.hasKeys ? nil : .owner,
+                dialect: isHTTP ? .requests : .commands, tls: context)
+        }
+    }
+
+    /// How many connections there are.
+    package var sessionCount: Int { service.sessions.count }
 
     /// Asks the daemon's loops from now on, as it does for a service manager that watches it.
     ///

@@ -173,10 +173,15 @@ struct Invocation {
                 "--password-file is for --tcp and --user; a socket asks for none",
                 try: "workerctl help")
         }
+        let isEncrypted = text(.tcp)?.contains("://") == true
+        for option in [Option.cacert, .cert, .certKey, .tlsName] where has(option) && !isEncrypted {
+            throw .usage(
+                "\(option.rawValue) is for TLS", try: "--tcp tls://\(text(.tcp) ?? "HOST:PORT")")
+        }
         let password = try password()
         let address: WorkerAddress
         if let tcp = text(.tcp) {
-            address = .tcp(tcp, password: password)
+            address = try port(tcp, password)
         } else {
             let socket = text(.socket).map(WorkerAddress.unix) ?? .standard()
             address = try trustedUserID().map(socket.trusting) ?? socket
@@ -188,6 +193,18 @@ struct Invocation {
                 try: "workerctl help")
         }
         return address.authenticating(as: user, secret: password)
+    }
+
+    /// A port, with TLS if it begins with `tls://`, or with `rediss://` as Redis clients write it.
+    private func port(_ text: String, _ password: String?) throws(Failure) -> WorkerAddress {
+        if let scheme = ["tls://", "rediss://"].first(where: text.hasPrefix) {
+            return .tls(
+                String(text.dropFirst(scheme.count)), password: password,
+                ClientTLS(
+                    authorities: self.text(.cacert), serverName: self.text(.tlsName),
+                    certificate: self.text(.cert), key: self.text(.certKey)))
+        }
+        return .tcp(text, password: password)
     }
 
     private func trustedUserID() throws(Failure) -> UInt32? {

@@ -5,6 +5,10 @@
 enum Option: String, CaseIterable {
     case socket = "--socket"
     case tcp = "--tcp"
+    case cacert = "--cacert"
+    case cert = "--cert"
+    case certKey = "--cert-key"
+    case tlsName = "--tls-name"
     case user = "--user"
     case passwordFile = "--password-file"
     case trustUser = "--trust-user"
@@ -96,11 +100,11 @@ enum Option: String, CaseIterable {
         case .wait: .optionalDuration("MS")
         case .socket: .value("PATH")
         case .trustUser: .value("NAME|UID")
-        case .tcp: .value("HOST:PORT")
-        case .user: .value("NAME")
+        case .tcp: .value("[tls://]HOST:PORT")
+        case .user, .tlsName: .value("NAME")
         case .roles: .value("ROLE,…")
         case .threads, .selectors: .value("PATTERN,…")
-        case .passwordFile, .file, .config: .value("FILE")
+        case .passwordFile, .file, .config, .cacert, .cert, .certKey: .value("FILE")
         case .delay, .timeout, .expire, .every, .holds, .older, .newer, .patience:
             .value("DURATION")
         case .cron: .value("EXPRESSION")
@@ -120,7 +124,8 @@ enum Option: String, CaseIterable {
 
     /// The options of every command.
     static let common: [Option] = [
-        .socket, .trustUser, .tcp, .user, .passwordFile, .json, .colour, .help, .version,
+        .socket, .trustUser, .tcp, .cacert, .cert, .certKey, .tlsName, .user, .passwordFile, .json,
+        .colour, .help, .version,
     ]
 
     /// How it is written: `--delay DURATION`.
@@ -139,7 +144,12 @@ enum Option: String, CaseIterable {
             "the daemon's socket; else $WORKERD_SOCKET, /run/workerd/workerd.sock or one below "
                 + "$XDG_RUNTIME_DIR/workerd or ~/.workerd/run"
         case .trustUser: "trust a socket of this user, beside root's, workerd's and one's own"
-        case .tcp: "a daemon's port, such as 127.0.0.1:7711"
+        case .tcp: "a daemon's port, such as 127.0.0.1:7711, or tls://127.0.0.1:7711"
+        case .cacert:
+            "the file of the authority of the daemon's certificate; this machine's if not given"
+        case .cert: "the file of one's own certificate, for a daemon that asks for it"
+        case .certKey: "the file of its private key; --cert's if not given"
+        case .tlsName: "the name in the daemon's certificate; the host of --tcp if not given"
         case .user: "a user of the daemon's users file; --password-file has its secret"
         case .passwordFile: "the file whose first line is the password for --tcp or of --user"
         case .json: "print one JSON document"

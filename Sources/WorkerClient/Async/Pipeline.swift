@@ -76,6 +76,7 @@ final class Pipeline {
     ) throws(SystemError) -> PipelineHandle {
         let loop = ThreadRunLoop.current
         let number = wire.socket.number
+        let holdsInput = wire.holdsInput
         let pipeline = Pipeline(wire, budget, pushes)
         let confined = Confined(pipeline, to: loop)
         let port = ThreadRunLoop.Port(watching: number) { _, readiness in
@@ -86,6 +87,7 @@ final class Pipeline {
         pipeline.buffer = buffer
         try loop.add(port)
         buffer.add(to: loop)
+        if holdsInput { pipeline.readSoon() }
         return PipelineHandle(buffer: buffer, port: port, loop: loop)
     }
 
@@ -107,6 +109,15 @@ final class Pipeline {
                 guard try wire.read() else { return }
                 try deliver()
             }
+            if wire.holdsInput { readSoon() }
+        }
+    }
+
+    /// Reads in the next pass what the socket does not report.
+    private func readSoon() {
+        let pipeline = Confined(self, to: ThreadRunLoop.current)
+        ThreadRunLoop.current.perform {
+            if pipeline.value.port?.isValid == true { pipeline.value.handle(.readable) }
         }
     }
 

@@ -4,6 +4,7 @@
 internal import Glibc
 internal import Kernel
 internal import RESP
+internal import TLS
 
 extension Connection {
     /// Connects to a daemon and greets it.
@@ -19,12 +20,16 @@ extension Connection {
         var connection: Connection
         let socket = try connect(to: address, options)
         try address.checkServer(at: socket)
-        do throws(SocketError) {
-            connection = try adopt(socket, options, interruption)
+        let context = try address.tls.map { (tls) throws(WorkerClientError) in
+            (try tls.context(for: address), tls.serverName ?? address.host)
+        }
+        do throws(TLSError) {
+            connection = try adopt(socket, context, options, interruption)
         } catch {
-            throw notConnected(address, error)
+            throw notEncrypted(address, error)
         }
         do throws(WorkerClientError) {
+            try connection.encrypt(address, within: options.connectTimeout)
             try connection.greet(address, within: options.connectTimeout)
         } catch {
             // Else the daemon would be blamed for what this side did.
@@ -46,15 +51,49 @@ extension Connection {
     }
 
     private static func adopt(
-        _ socket: consuming Descriptor, _ options: ClientOptions, _ interruption: Interruption
-    ) throws(SocketError) -> Connection {
+        _ socket: consuming Descriptor, _ tls: (context: TLSContext, serverName: String)?,
+        _ options: ClientOptions, _ interruption: Interruption
+    ) throws(TLSError) -> Connection {
+        let wire = try Wire(socket, tls, stringByteCountMax: options.replyByteCountMax)
         do throws(SystemError) {
-            return try Connection(
-                Wire(socket, stringByteCountMax: options.replyByteCountMax),
-                interruption: interruption)
+            return try Connection(wire, interruption: interruption)
         } catch {
             throw .system(error)
         }
+    }
+
+    /// Does the handshake of TLS, if the address wants one.
+    private mutating func encrypt(
+        _ address: WorkerAddress, within limit: Duration
+    ) throws(WorkerClientError) {
+        guard address.tls != nil else { return }
+        do {
+            try encrypt(before: deadline(after: limit))
+        } catch let error as TLSError {
+            throw Self.notEncrypted(address, error)
+        } catch WorkerClientError.timedOut(let limit) {
+            throw .notConnected(
+                address: address.description,
+                reason: "it did not agree on TLS within \(limit)",
+                advice: "does this door of the daemon have listen.tls?")
+        } catch let error as WorkerClientError {
+            throw error
+        } catch {
+            throw .closed("\(error)")
+        }
+    }
+
+    private static func notEncrypted(
+        _ address: WorkerAddress, _ error: TLSError
+    ) -> WorkerClientError {
+        let advice =
+            switch error {
+            case .plaintext, .hungUp, .system: "does this door of the daemon have listen.tls?"
+            case .fault:
+                "--cacert names the file of the certificate's authority, --tls-name the name in it"
+            }
+        return .notConnected(
+            address: address.description, reason: error.description, advice: advice)
     }
 
     /// Agrees on version 3 of the protocol, or on 2 with a server that has no HELLO.

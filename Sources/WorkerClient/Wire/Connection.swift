@@ -3,6 +3,7 @@
 
 internal import Kernel
 internal import RESP
+internal import TLS
 
 /// A connection to a daemon, one command at a time.
 struct Connection: ~Copyable {
@@ -18,6 +19,18 @@ struct Connection: ~Copyable {
         wait = try InterruptibleWait(on: wire.socket.number, interruption)
         self.wire = wire
         lastUse = wait.now
+    }
+
+    /// Does the handshake of TLS, if there is one.
+    ///
+    /// - Throws: a `TLSError`; or a `WorkerClientError`: `.timedOut`, `.closed`.
+    /// - Blocks: until it is done.
+    mutating func encrypt(before deadline: CallDeadline?) throws {
+        while let need = try wire.shakeHands() {
+            try watch(for: need)
+            try wait.untilReady(before: deadline)
+        }
+        try watch(for: .readable)
     }
 
     /// Sends a command and waits for its reply.
@@ -104,7 +117,7 @@ struct Connection: ~Copyable {
     mutating func nextValue(before deadline: CallDeadline?) throws(WorkerClientError) -> RESPValue {
         while true {
             if let value = try wire.nextValue() { return value }
-            try wait.untilReady(before: deadline)
+            if !wire.holdsInput { try wait.untilReady(before: deadline) }
             _ = try wire.read()
         }
     }

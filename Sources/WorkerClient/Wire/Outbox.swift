@@ -1,5 +1,5 @@
 // Bytes on their way to the daemon: small commands gathered, large payloads as they are, without
-// copying. Used by one thread at a time.
+// copying. Used by one thread at a time; knows no socket.
 
 internal import Kernel
 
@@ -38,12 +38,14 @@ struct Outbox {
 
     /// Sends as much as the socket takes.
     ///
+    /// - Parameter write: writes chunks from an offset in the first one, or a part of them.
     /// - Returns: how many bytes went out.
-    /// - Throws: EPIPE and ECONNRESET when the daemon is gone.
-    mutating func send(to socket: borrowing Descriptor) throws(SystemError) -> Int {
+    mutating func send<Failure>(
+        by write: (ArraySlice<[UInt8]>, Int) throws(Failure) -> WriteResult
+    ) throws(Failure) -> Int {
         var total = 0
         while sentChunkCount < chunks.count {
-            let result = try socket.sendVector(chunks[sentChunkCount...], from: sentByteCount)
+            let result = try write(chunks[sentChunkCount...], sentByteCount)
             guard case .wrote(let count) = result else {
                 forgetSentChunks()
                 return total

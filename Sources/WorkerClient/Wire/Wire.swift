@@ -4,10 +4,13 @@
 internal import Glibc
 internal import Kernel
 internal import RESP
+internal import TLS
 
 /// The two directions of a connection; never blocks.
 struct Wire: ~Copyable {
     let socket: Descriptor
+    /// TLS on the socket; nil for plaintext.
+    private let tls: TLSConnection?
     private var parser: ReplyParser
     /// Whether the daemon's end of the connection was read, orderly or not.
     private(set) var hasEnded = false
@@ -18,10 +21,24 @@ struct Wire: ~Copyable {
 
     /// Takes over a connected socket.
     ///
-    /// - Parameter stringByteCountMax: of one string in a reply; more than a parser takes is as
-    ///   much as it takes.
-    init(_ socket: consuming Descriptor, stringByteCountMax: Int) throws(SystemError) {
-        try socket.setNonBlocking(true)
+    /// - Parameters:
+    ///   - tls: settings of TLS, and the name in the server's certificate; nil for plaintext.
+    ///   - stringByteCountMax: of one string in a reply; more than a parser takes is as much as it
+    ///     takes.
+    init(
+        _ socket: consuming Descriptor, _ tls: (context: TLSContext, serverName: String)?,
+        stringByteCountMax: Int
+    ) throws(TLSError) {
+        do throws(SystemError) {
+            try socket.setNonBlocking(true)
+        } catch {
+            throw .system(error)
+        }
+        if let tls {
+            self.tls = try TLSConnection(client: tls.context, socket, toServer: tls.serverName)
+        } else {
+            self.tls = nil
+        }
         self.socket = socket
         let stringMax = min(stringByteCountMax, ReplyLimits.bulkByteCountLimit)
         parser = ReplyParser(
@@ -29,6 +46,21 @@ struct Wire: ~Copyable {
                 bulkByteCountMax: stringMax,
                 replyByteCountMax: max(2 * stringMax, Self.replyByteCountFloor)))
     }
+
+    deinit { tls?.shutdownWriting() }
+
+    /// Goes on with the handshake of TLS, if there is one.
+    ///
+    /// - Returns: what the socket has to be ready for before it goes on; nil once it is done.
+    func shakeHands() throws(TLSError) -> Readiness? {
+        guard let tls else { return nil }
+        try tls.shakeHands()
+        if tls.isEstablished { return nil }
+        return tls.handshakeNeed == .readable ? .readable : .writable
+    }
+
+    /// Whether bytes can be read that the socket does not report.
+    var holdsInput: Bool { tls?.holdsInput ?? false }
 
     /// The next reply that is complete; nil if more has to be read.
     ///
@@ -64,10 +96,10 @@ struct Wire: ~Copyable {
     /// - Returns: whether anything was there.
     mutating func read() throws(WorkerClientError) -> Bool {
         var result = ReadResult.wouldBlock
-        do throws(SystemError) {
+        do throws(TLSError) {
             try parser.withUninitializedTail(atLeast: Self.readByteCount) {
-                (room: inout OutputSpan<UInt8>) throws(SystemError) in
-                result = try socket.read(into: &room)
+                (room: inout OutputSpan<UInt8>) throws(TLSError) in
+                result = try Self.read(socket, tls, into: &room)
             }
         } catch {
             hasEnded = true
@@ -82,16 +114,47 @@ struct Wire: ~Copyable {
         return result != .wouldBlock
     }
 
+    private static func read(
+        _ socket: borrowing Descriptor, _ tls: TLSConnection?, into room: inout OutputSpan<UInt8>
+    ) throws(TLSError) -> ReadResult {
+        if let tls { return try tls.read(into: &room) }
+        do throws(SystemError) {
+            return try socket.read(into: &room)
+        } catch {
+            throw .system(error)
+        }
+    }
+
     /// Sends as much of a queue as the socket takes.
     ///
     /// - Returns: how many bytes went out; nil when the daemon reads no more. What it said before
     ///   it hung up can still be read.
     mutating func send(_ outbox: inout Outbox) throws(WorkerClientError) -> Int? {
-        do throws(SystemError) {
-            return try outbox.send(to: socket)
+        do throws(TLSError) {
+            if let tls {
+                return try outbox.send { (chunks, offset) throws(TLSError) in
+                    try tls.write(chunks, from: offset)
+                }
+            }
+            return try outbox.send { (chunks, offset) throws(TLSError) in
+                do throws(SystemError) {
+                    return try socket.sendVector(chunks, from: offset)
+                } catch {
+                    throw .system(error)
+                }
+            }
         } catch {
-            if error.errno == EPIPE || error.errno == ECONNRESET { return nil }
+            if case .system(let error) = error, [EPIPE, ECONNRESET].contains(error.errno) {
+                return nil
+            }
             throw .closed(error.description)
         }
+    }
+}
+
+extension TLSError {
+    /// The reason without the name of the call.
+    var reason: String {
+        if case .system(let error) = self { error.reason } else { description }
     }
 }

@@ -2,6 +2,7 @@
 
 internal import Kernel
 internal import RESP
+internal import TLS
 internal import Wording
 
 enum ConnectionCommands {
@@ -204,10 +205,10 @@ enum ConnectionCommands {
         return .verbatim(format: "txt", Array(lines.joined().utf8))
     }
 
-    /// A line with the fields of Redis 7.2, then two of workerd.
+    /// A line with the fields of Redis 7.2, then three of workerd.
     ///
     /// Keeps Redis's order, because some clients read fields by their places. `cmds` counts the
-    /// client's commands, `pending` its outstanding replies.
+    /// client's commands, `pending` its outstanding replies, `tls` is the version or empty.
     private static func describe(_ session: Session) -> String {
         let age = (WallClock.unixMilliseconds() - session.connectedAt) / 1_000
         let isInTransaction = session.standing == .inTransaction
@@ -227,7 +228,7 @@ enum ConnectionCommands {
             ("cmd", session.lastCommand), ("user", session.user.name), ("redir", -1),
             ("resp", session.writer.version.rawValue), ("lib-name", session.library.name),
             ("lib-ver", session.library.version), ("cmds", session.commandCount),
-            ("pending", session.pendingReplyCount),
+            ("pending", session.pendingReplyCount), ("tls", session.socket?.tls?.version ?? ""),
         ]
         return fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ") + "\n"
     }

@@ -12,8 +12,10 @@ extension Configuration.Listen {
 
         /// The address of the TCP door; only with `keyFile` or users.
         package var tcp: Configuration.Address?
-        /// Whether `tcp` may be another address than a loopback one.
-        package var tcpAnywhere = false
+        /// TLS of the TCP door; nil for plaintext.
+        package var tls: Configuration.TLS?
+        /// Whether plaintext at `tcp` is meant: only then may other machines reach it without TLS.
+        package var plaintext = false
         /// The absolute path of the Unix socket.
         package var unix: String?
         /// The permissions of the Unix socket.
@@ -27,13 +29,16 @@ extension Configuration.Listen {
 
         /// Whether there is a door.
         package var isServed: Bool { tcp != nil || unix != nil }
+
+        /// The scheme of a URL that begins with the TCP door's address.
+        var scheme: String { tls == nil ? "http" : "https" }
     }
 }
 
 extension Configuration.Listen.HTTP: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.read("tcp", into: &tcp, .address)
-        section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
+        section.readProtection(ofTCP: tcp, into: &tls, &plaintext)
         section.read("unix", into: &unix, .socketPath)
         section.read("unixMode", into: &unixMode, .fileMode)
         section.read("keyFile", into: &keyFile, .secretFile("key"))
@@ -47,17 +52,13 @@ extension Configuration.Listen.HTTP: ConfigurationSection {
             section.report("unixMode", "is of no use without unix: add unix or remove it")
         }
         guard section.has("tcp") else {
-            for key in ["tcpAnywhere", "names"] where section.has(key) {
-                section.report(key, "is of no use without tcp: add tcp or remove it")
+            if section.has("names") {
+                section.report("names", "is of no use without tcp: add tcp or remove it")
             }
             return
         }
         if !section.has("keyFile"), !section.hasUsers {
             section.report("tcp", "is served only with a key: add keyFile, or a users file")
-        }
-        if let tcp, !tcp.isLoopback, !tcpAnywhere {
-            section.report(
-                "tcp", "must be a loopback address (127.…) unless tcpAnywhere is true, is \(tcp)")
         }
     }
 }

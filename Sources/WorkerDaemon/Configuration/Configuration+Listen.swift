@@ -20,8 +20,10 @@ extension Configuration {
         package var peers: [String: String] = [:]
         /// The address of the TCP door; only with `passwordFile` or users.
         package var tcp: Address?
-        /// Whether `tcp` may be another address than a loopback one.
-        package var tcpAnywhere = false
+        /// TLS of the TCP door; nil for plaintext.
+        package var tls: TLS?
+        /// Whether plaintext at `tcp` is meant: only then may other machines reach it without TLS.
+        package var plaintext = false
         /// The absolute path of the file with the password for TCP clients.
         package var passwordFile: String?
         /// Where requests of HTTP come in.
@@ -75,7 +77,7 @@ extension Configuration.Listen: ConfigurationSection {
         section.values(
             "peers", into: &peers, .text(such: "deploy", byteCountMax: 64), isName: Self.isPeer)
         section.read("tcp", into: &tcp, .address)
-        section.read("tcpAnywhere", into: &tcpAnywhere, .boolean)
+        section.readProtection(ofTCP: tcp, into: &tls, &plaintext)
         section.read("passwordFile", into: &passwordFile, .passwordFile)
         section.section("http", into: &http)
 
@@ -93,15 +95,8 @@ extension Configuration.Listen: ConfigurationSection {
                 section.report(
                     "tcp", "is served only with a password: add passwordFile, or a users file")
             }
-            if let tcp, !tcp.isLoopback, !tcpAnywhere {
-                section.report(
-                    "tcp",
-                    "must be a loopback address (127.…) unless tcpAnywhere is true, is \(tcp)")
-            }
-        } else {
-            for key in ["tcpAnywhere", "passwordFile"] where section.has(key) {
-                section.report(key, "is of no use without tcp: add tcp or remove it")
-            }
+        } else if section.has("passwordFile") {
+            section.report("passwordFile", "is of no use without tcp: add tcp or remove it")
         }
     }
 

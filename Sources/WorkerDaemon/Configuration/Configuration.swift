@@ -72,7 +72,7 @@ extension Configuration {
 
 extension Configuration: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
-        section.read("users", into: &users, .usersFile)
+        section.read("users", into: &users, .fileOrCredential(such: "/etc/workerd/users"))
         section.hasUsers = section.has("users")
         section.section("listen", into: &listen)
         section.read("store", into: &store, .store)
@@ -95,23 +95,6 @@ extension Configuration: ConfigurationSection {
         }
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)
-    }
-}
-
-extension ValueRule<String> {
-    /// The absolute path of a users file, or its name among the credentials of a unit.
-    fileprivate static var usersFile: ValueRule {
-        ValueRule { value, place in
-            let rule = text(such: "/etc/workerd/users", byteCountMax: 4_000)
-            guard let path = rule.read(value, place) else { return nil }
-            let isCredential =
-                path.wholeMatch(of: /\$CREDENTIALS_DIRECTORY\/[A-Za-z0-9_.-]+/) != nil
-            if path.hasPrefix("/") || isCredential { return path }
-            place.report(
-                "must be an absolute path such as \"/etc/workerd/users\", or "
-                    + "\"$CREDENTIALS_DIRECTORY/NAME\", is \(path.quoted)")
-            return nil
-        }
     }
 }
 

@@ -166,6 +166,15 @@ struct SectionReader {
         Self.read(member.value, into: &target, at: placeOf(key))
     }
 
+    /// Reads an optional section within this one, which begins as `start`.
+    mutating func section<Section: ConfigurationSection>(
+        _ key: String, into target: inout Section?, from start: Section
+    ) {
+        var section = start
+        self.section(key, into: &section)
+        if has(key) { target = section }
+    }
+
     /// Reads a section whose keys are names that the user chooses, in the order of the file.
     ///
     /// - Parameter make: the initial value for a name; nil if the name is invalid, which it
@@ -196,7 +205,7 @@ struct SectionReader {
         }
     }
 
-    /// Refuses a key of a later version, with advice until then.
+    /// Refuses a key of another version, with advice.
     mutating func refuse(_ key: String, _ message: String) {
         notYet.append(key)
         if has(key) { report(key, message) }

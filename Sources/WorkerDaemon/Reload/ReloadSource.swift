@@ -11,6 +11,7 @@ struct ReadConfiguration: Sendable {
     /// The code behind each selector, configured or registered.
     let handlers: [String: Handler]
     let users: UserBook
+    let certificates: DoorCertificates
 }
 
 /// Reads the configuration file of a running daemon again.
@@ -35,7 +36,8 @@ struct ReloadSource: Sendable {
         return ReadConfiguration(
             configuration: configuration,
             handlers: Handler.all(of: configuration, beside: registered),
-            users: try UserBook.load(configuration, log))
+            users: try UserBook.load(configuration, log),
+            certificates: try DoorCertificates(configuration.listen, log))
     }
 }
 

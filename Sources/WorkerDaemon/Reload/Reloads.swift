@@ -102,7 +102,9 @@ final class Reloads {
                 return end(
                     .failure(WireError(.err, difference.refusals.joined(separator: "; "))))
             }
-            let lines = difference.lines + service.users.changes(to: read.users)
+            let lines =
+                difference.lines + service.users.changes(to: read.users)
+                + service.certificates.changes(to: read.certificates)
             guard !order.isDry else { return end(.success(lines)) }
             whenBegun()
             for line in lines { service.log.notice("reload: \(line)") }

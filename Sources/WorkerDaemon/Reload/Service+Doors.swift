@@ -43,15 +43,21 @@ extension Configuration.Listen {
 extension Service {
     /// Opens the doors of a configuration that are not open; all of them, or none.
     ///
-    /// - Parameter inherited: the sockets that the daemon was started with; nil at a reload.
+    /// Doors that are open get their certificates, for connections that come in from then on.
+    ///
+    /// - Parameters:
+    ///   - certificates: of the doors with TLS.
+    ///   - inherited: the sockets that the daemon was started with; nil at a reload.
     /// - Returns: the doors that were opened.
     /// - Throws: why one can't be opened.
     /// - Blocks: for the disk.
     @discardableResult
     func openDoors(
-        _ listen: Configuration.Listen, _ inherited: InheritedSockets? = nil
+        _ listen: Configuration.Listen, _ certificates: DoorCertificates,
+        _ inherited: InheritedSockets? = nil
     ) throws -> [Door] {
         var opened: [(setting: DoorSetting, door: Door)] = []
+        let certificates = self.certificates.renewed(by: certificates)
         do {
             let named = try inherited?.open(listen, log) { listener, configured in
                 guard let setting = configured.setting(in: listen) else { return }
@@ -67,6 +73,8 @@ extension Service {
             throw error
         }
         doors += opened
+        self.certificates = certificates
+        for (setting, door) in doors { door.tls = certificates.context(of: setting) }
         return opened.map(\.door)
     }
 

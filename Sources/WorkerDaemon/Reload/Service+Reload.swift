@@ -23,7 +23,7 @@ extension Service {
         }
         let opened: [Door]
         do {
-            opened = try openDoors(difference.after.listen)
+            opened = try openDoors(difference.after.listen, read.certificates)
         } catch {
             return whenApplied(
                 WireError(.err, "can't listen: \(error): nothing has changed"))

@@ -142,16 +142,30 @@ extension ValueComparison {
         compare("unixMode", before.unixMode, after.unixMode) { "0" + String($0, radix: 8) }
         compareSecretly("peers", before.peers, after.peers)
         compare("tcp", before.tcp, after.tcp) { $0?.description ?? "none" }
-        compare("tcpAnywhere", before.tcpAnywhere, after.tcpAnywhere)
+        compareTLS("tls", before.tls, after.tls)
+        compare("plaintext", before.plaintext, after.plaintext)
         compare("passwordFile", before.passwordFile, after.passwordFile) { $0 ?? "none" }
         let (former, latter) = (before.http, after.http)
         compare("http.tcp", former.tcp, latter.tcp) { $0?.description ?? "none" }
-        compare("http.tcpAnywhere", former.tcpAnywhere, latter.tcpAnywhere)
+        compareTLS("http.tls", former.tls, latter.tls)
+        compare("http.plaintext", former.plaintext, latter.plaintext)
         compare("http.unix", former.unix, latter.unix) { $0 ?? "none" }
         compare("http.unixMode", former.unixMode, latter.unixMode) { "0" + String($0, radix: 8) }
         compare("http.keyFile", former.keyFile, latter.keyFile) { $0 ?? "none" }
         compare("http.names", former.names, latter.names) {
             "[\($0.joined(separator: ", "))]"
         }
+    }
+
+    private mutating func compareTLS(
+        _ key: String, _ before: Configuration.TLS?, _ after: Configuration.TLS?
+    ) {
+        guard let before, let after else {
+            return compare(key, before, after) { $0 == nil ? "none" : "on" }
+        }
+        compare("\(key).certificate", before.certificate, after.certificate) { $0 }
+        compare("\(key).key", before.key, after.key) { $0 }
+        compare("\(key).clients", before.clients, after.clients) { $0 ?? "none" }
+        compare("\(key).requireClient", before.requireClient, after.requireClient)
     }
 }

@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kernel
 internal import RESP
 internal import RunLoops
+internal import TLS
 internal import Wording
 
 /// How the daemon is to go down.
@@ -60,17 +61,21 @@ final class Service: SessionDelegate {
     private(set) var rejectedCount: UInt64 = 0
     private(set) var commandCount: UInt64 = 0
     var doors: [(setting: DoorSetting, door: Door)] = []
+    /// The certificates of the doors with TLS.
+    var certificates = DoorCertificates()
     /// Whether clients go on to come in at its doors when it has ended, and wait for the next one.
     var doorsOutliveIt = false
     private var isTakingLeave = false
     var strangers: StrangerPlaces
     let passwordGate: PasswordGate
     private let warningOfHTTP: RareWarning
+    private let warningOfTLS: RareWarning
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
     /// The limits of connections that come in.
     var sessionLimits: SessionLimits
     private let outputRound: OutputRound
+    private let handshakes: HandshakeRound
     /// Questions with large answers, or such that the store has to be asked for.
     private(set) lazy var questions: QuestionQueue = QuestionQueue(whenRoom: { [unowned self] in
         let service = Confined(self, to: loop)
@@ -121,6 +126,7 @@ final class Service: SessionDelegate {
         self.shutdownAsked = shutdownAsked
         backups = Backups(driver: driver, directory: configuration.backups, loop: loop, log: log)
         outputRound = OutputRound(on: loop)
+        handshakes = HandshakeRound(on: loop)
         let limits = configuration.limits
         streams = OpenStreams(countMax: limits.streams, loop: loop)
         strangers = StrangerPlaces(placeCount: limits.connections)
@@ -128,6 +134,11 @@ final class Service: SessionDelegate {
         warningOfHTTP = RareWarning(on: loop, log) { count, peer in
             "HTTP \(peer), where commands are expected"
                 + (count == 1 ? "" : ": the last of \(count) within a minute")
+        }
+        warningOfTLS = RareWarning(on: loop, log) { count, client in
+            count == 1
+                ? "no TLS with a client \(client)"
+                : "no TLS with \(count) clients within a minute, the last one \(client)"
         }
         sessionLimits = SessionLimits(limits)
         if configuration.listen.http.isServed {
@@ -255,6 +266,19 @@ final class Service: SessionDelegate {
         if driver.exchange.hasUnanswered { driver.exchange.match() }
     }
 
+    func handshakeEnded(_ session: Session, _ fault: TLSError?) {
+        switch fault {
+        case nil:
+            guard let tls = session.socket?.tls else { return }
+            let subject = tls.peerSubject.map { ", certificate \($0)" } ?? ""
+            log.debug("client \(session.number): \(tls.version), \(tls.cipher)\(subject)")
+        // A client that changed its mind, or a probe of the port.
+        case .hungUp, .system: break
+        case .plaintext, .fault:
+            warningOfTLS.happened(from: "\(session.ends): \(fault.map { "\($0)" } ?? "")")
+        }
+    }
+
     func sessionEnded(_ session: Session, reason: String) {
         sessions[session.number] = nil
         if recentSession === session { recentSession = nil }
@@ -271,31 +295,40 @@ final class Service: SessionDelegate {
     func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
         let user = door.asksForPassword ? nil : users.user(of: ends, dialect: door.dialect)
-        admit(socket, ends, user, dialect: door.dialect)
+        admit(socket, ends, user, dialect: door.dialect, tls: door.tls)
     }
 
     /// Serves a connection, whichever way it came in.
     ///
-    /// - Parameter user: whose rights it has; nil if it has to authenticate first.
+    /// - Parameters:
+    ///   - user: whose rights it has; nil if it has to authenticate first.
+    ///   - tls: TLS of the connection; nil for plaintext.
     func admit(
         _ socket: consuming Descriptor, _ ends: PeerInfo, _ user: User?,
-        dialect: Dialect = .commands
+        dialect: Dialect = .commands, tls: TLSContext? = nil
     ) {
         let asksForPassword = user == nil
         connectionCount += 1
         guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
             rejectedCount += 1
-            return turnAway(socket, "max number of clients reached", dialect)
+            return turnAway(socket, "max number of clients reached", dialect, tls)
         }
         if asksForPassword, let refusal = strangers.refusal(of: ends.network) {
             rejectedCount += 1
-            return turnAway(socket, refusal, dialect)
+            return turnAway(socket, refusal, dialect, tls)
         }
         let number = connectionCount
+        let connection: Session.Socket
+        do throws(TLSError) {
+            connection = try Session.Socket(socket, tls)
+        } catch {
+            rejectedCount += 1
+            return log.error("client \(number) \(ends) was turned away: \(error)")
+        }
         let session = Session(
-            number: number, socket: socket, ends: ends, user: user, dialect: dialect,
+            number: number, socket: connection, ends: ends, user: user, dialect: dialect,
             limits: sessionLimits, loop: loop,
-            outputRound: outputRound, delegate: self)
+            outputRound: outputRound, handshakes: handshakes, delegate: self)
         sessions[number] = session
         do throws(SystemError) {
             try session.start()
@@ -308,10 +341,12 @@ final class Service: SessionDelegate {
 
     /// Says why a connection is not served, and closes it.
     ///
-    /// A courtesy: whether it arrives or not, the connection is closed.
+    /// A courtesy: whether it arrives or not, the connection is closed. With TLS it would cost a
+    /// handshake.
     private func turnAway(
-        _ socket: consuming Descriptor, _ reason: String, _ dialect: Dialect
+        _ socket: consuming Descriptor, _ reason: String, _ dialect: Dialect, _ tls: TLSContext?
     ) {
+        guard tls == nil else { return }
         let bytes =
             switch dialect {
             case .commands: Array("-ERR \(reason)\r\n".utf8)

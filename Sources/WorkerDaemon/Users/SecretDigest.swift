@@ -1,7 +1,7 @@
 // SHA-256 of a secret. Files and memory have digests only: a secret of 256 random bits can't be
 // found from its digest, so it needs neither salt nor a slow function.
 
-internal import CCrypto
+internal import COpenSSL
 internal import Kernel
 
 /// The SHA-256 digest of a secret.

@@ -80,7 +80,7 @@ enum UserCommands {
         let host = isAnywhere ? "\(http.names.first ?? "127.0.0.1"):\(address.port)" : "\(address)"
         let ticket = try service.pages.makeTicket(for: session.user)
         return .map([
-            entry("url", text("http://\(host)/#ticket=\(ticket)")),
+            entry("url", text("\(http.scheme)://\(host)/#ticket=\(ticket)")),
             entry("ticket", text(ticket)),
             entry("seconds", .integer(PageSessions.ticketSeconds)),
         ])

@@ -2,6 +2,7 @@
 
 internal import Kernel
 internal import RunLoops
+internal import TLS
 
 /// A listening socket.
 ///
@@ -12,6 +13,8 @@ final class Door {
     /// The protocol of its connections.
     let dialect: Dialect
     let address: String
+    /// TLS of the connections that come in; nil for plaintext.
+    var tls: TLSContext?
     /// Whether each client has an address of its own.
     private let isTCP: Bool
     private let loop: ThreadRunLoop

@@ -4,6 +4,7 @@
 internal import HTTP
 internal import Kernel
 internal import RunLoops
+internal import TLS
 
 /// The requests and responses of one connection.
 ///
@@ -53,11 +54,11 @@ final class HTTPConversation {
 
     /// Reads once, with room for so many bytes.
     func read(
-        from socket: borrowing Descriptor, atLeast byteCount: Int
-    ) throws(SystemError) -> ReadResult {
+        from socket: Session.Socket, atLeast byteCount: Int
+    ) throws(TLSError) -> ReadResult {
         var result = ReadResult.wouldBlock
         try parser.withUninitializedTail(atLeast: byteCount) {
-            (room: inout OutputSpan<UInt8>) throws(SystemError) in
+            (room: inout OutputSpan<UInt8>) throws(TLSError) in
             result = try socket.read(into: &room)
         }
         return result

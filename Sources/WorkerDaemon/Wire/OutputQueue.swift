@@ -2,6 +2,7 @@
 // without copying.
 
 internal import Kernel
+internal import TLS
 
 /// Bytes on their way to a client.
 ///
@@ -39,7 +40,7 @@ struct OutputQueue {
     /// Sends as much as the socket takes.
     ///
     /// - Returns: whether everything is out.
-    mutating func send(to socket: borrowing Descriptor) throws(SystemError) -> Bool {
+    mutating func send(to socket: Session.Socket) throws(TLSError) -> Bool {
         if chunks.isEmpty {
             guard try sendTail(to: socket) else { return false }
             return true
@@ -55,7 +56,7 @@ struct OutputQueue {
         return true
     }
 
-    private mutating func sendTail(to socket: borrowing Descriptor) throws(SystemError) -> Bool {
+    private mutating func sendTail(to socket: Session.Socket) throws(TLSError) -> Bool {
         guard !tail.isEmpty else { return true }
         guard case .wrote(let count) = try socket.send(contentsOf: tail) else { return false }
         if count == tail.count {

@@ -3,6 +3,7 @@
 internal import HTTP
 internal import Kernel
 internal import RunLoops
+internal import TLS
 
 extension Session {
     /// How long, and how much, a client may go on sending behind a refused request.
@@ -53,7 +54,7 @@ extension Session {
     func linger() {
         guard !isLingering, let socket else { return }
         isLingering = true
-        guard (try? socket.descriptor.shutdownWriting()) != nil else { return close("done") }
+        guard (try? socket.shutdownWriting()) != nil else { return close("done") }
         let session = Confined(self, to: loop)
         conversation?.wait(for: Self.lingerPatience) { session.value.close("done") }
         discard()
@@ -63,10 +64,10 @@ extension Session {
     /// Reads and discards bytes.
     func discard() {
         var bytes: [UInt8] = []
-        do throws(SystemError) {
+        do throws(TLSError) {
             while let socket, let conversation {
                 bytes.removeAll(keepingCapacity: true)
-                let result = try socket.descriptor.read(
+                let result = try socket.read(
                     appendingTo: &bytes, atMost: Self.readByteCount)
                 guard case .bytes = result else {
                     return result == .wouldBlock ? () : close("done")

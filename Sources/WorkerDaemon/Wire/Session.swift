@@ -6,6 +6,7 @@ internal import Jobs
 internal import Kernel
 internal import RESP
 internal import RunLoops
+internal import TLS
 
 /// A connection with a client.
 ///
@@ -31,21 +32,15 @@ final class Session {
     /// Whether a command has to wait for its turn, and all behind it.
     private var isPaused = false
 
-    /// The connection itself; letting go of it closes it.
-    final class Socket {
-        let descriptor: Descriptor
-
-        init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-    }
-
     /// The requests of a connection that speaks HTTP; nil of one that speaks the Redis protocol.
     let conversation: HTTPConversation?
     let loop: ThreadRunLoop
     private let outputRound: OutputRound
+    let handshakes: HandshakeRound
     private let limits: SessionLimits
     unowned let delegate: any SessionDelegate
     private(set) var socket: Socket?
-    private var port: ThreadRunLoop.Port?
+    private(set) var port: ThreadRunLoop.Port?
     private(set) var writer = ReplyWriter(version: .two)
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
@@ -85,9 +80,9 @@ final class Session {
     private static let questionCountMax = 16
 
     init(
-        number: UInt64, socket: consuming Descriptor, ends: PeerInfo, user: User?,
+        number: UInt64, socket: Socket, ends: PeerInfo, user: User?,
         dialect: Dialect, limits: SessionLimits, loop: ThreadRunLoop, outputRound: OutputRound,
-        delegate: any SessionDelegate
+        handshakes: HandshakeRound, delegate: any SessionDelegate
     ) {
         self.number = number
         self.ends = ends
@@ -97,8 +92,9 @@ final class Session {
         self.limits = limits
         self.loop = loop
         self.outputRound = outputRound
+        self.handshakes = handshakes
         self.delegate = delegate
-        self.socket = Socket(socket)
+        self.socket = socket
         connectedAt = WallClock.unixMilliseconds()
         lastArrival = loop.now
         conversation =
@@ -147,7 +143,7 @@ final class Session {
         }
         self.port = port
         try loop.add(port)
-        conversation?.awaitHead()
+        if isShakingHands { handshakes.begin(self) } else { conversation?.awaitHead() }
     }
 
     /// How many answers are outstanding.
@@ -287,6 +283,7 @@ final class Session {
         guard socket != nil else { return }
         port?.invalidate()
         port = nil
+        if let tls = socket?.tls { end(tls) }
         socket = nil
         conversation?.close()
         stream = nil
@@ -299,9 +296,10 @@ final class Session {
     }
 
     func handle(_ readiness: Readiness) {
+        if isShakingHands { return handshakes.add(self) }
         if readiness.contains(.closed) { return hungUp() }
-        if readiness.contains(.writable) { flush() }
-        if readiness.contains(.readable) && (isLingering || !isHeldBack) { read() }
+        if readiness.contains(writeNeed) { flush() }
+        if readiness.contains(readNeed) && (isLingering || !isHeldBack) { read() }
         updateInterest()
     }
 
@@ -322,17 +320,16 @@ final class Session {
     ///
     /// - Returns: whether there may be more.
     func receive() -> Bool {
-        guard socket != nil, !hasInputEnded else { return false }
+        guard let socket, socket.isReady, !hasInputEnded else { return false }
         var result = ReadResult.wouldBlock
-        do throws(SystemError) {
-            if let conversation, let socket {
-                result = try conversation.read(
-                    from: socket.descriptor, atLeast: Self.readByteCount)
+        do throws(TLSError) {
+            if let conversation {
+                result = try conversation.read(from: socket, atLeast: Self.readByteCount)
             } else {
                 parser.takeMemory(&outputRound.spareInput)
                 try parser.withUninitializedTail(atLeast: Self.readByteCount) {
-                    (room: inout OutputSpan<UInt8>) throws(SystemError) in
-                    result = try socket?.descriptor.read(into: &room) ?? .end
+                    (room: inout OutputSpan<UInt8>) throws(TLSError) in
+                    result = try socket.read(into: &room)
                 }
             }
         } catch {
@@ -464,11 +461,9 @@ final class Session {
     private func flush() {
         guard let socket else { return }
         defer { noteOutput() }
-        do throws(SystemError) {
-            var isAllSent = try output.send(to: socket.descriptor)
-            while isAllSent, writeMore() {
-                isAllSent = try output.send(to: socket.descriptor)
-            }
+        do throws(TLSError) {
+            var isAllSent = try output.send(to: socket)
+            while isAllSent, writeMore() { isAllSent = try output.send(to: socket) }
             if hasInputEnded && pendingReplyCount == 0 { closesWhenSent = true }
             if isAllSent && closesWhenSent {
                 return conversation?.isRefusing == true ? linger() : close("done")
@@ -482,12 +477,13 @@ final class Session {
     }
 
     func updateInterest() {
-        guard let port else { return }
+        guard let port, !isShakingHands else { return }
         var interest: Readiness = []
         if isLingering || !hasInputEnded && !isHeldBack && !closesWhenSent {
-            interest.insert(.readable)
+            interest.insert(readNeed)
+            if socket?.tls?.holdsInput == true { readSoon() }
         }
-        if !output.isEmpty { interest.insert(.writable) }
+        if !output.isEmpty { interest.insert(writeNeed) }
         port.interest = interest
     }
 }

@@ -2,6 +2,7 @@
 
 internal import HTTP
 internal import RESP
+internal import TLS
 
 /// Executes the commands that a session reads.
 protocol SessionDelegate: AnyObject {
@@ -16,6 +17,8 @@ protocol SessionDelegate: AnyObject {
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
     /// All that was answered is written, and more answers are outstanding.
     func sessionWroteAll(_ session: Session)
+    /// The handshake of a session with TLS has ended: well, or with a fault, and the session ends.
+    func handshakeEnded(_ session: Session, _ fault: TLSError?)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
 }

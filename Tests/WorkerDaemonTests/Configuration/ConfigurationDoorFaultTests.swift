@@ -37,10 +37,19 @@ internal import WorkerDaemon
             tcp: 7711, passwordFile: '/etc/passwd'
                 listen.tcp: must be a string such as "127.0.0.1:7711", is a number
             tcp: '10.0.0.1:7711', passwordFile: '/etc/passwd'
-                listen.tcp: must be a loopback address (127.…) unless tcpAnywhere is true, is
-                10.0.0.1:7711
-            unix: '/w', tcpAnywhere: true
-                listen.tcpAnywhere: is of no use without tcp: add tcp or remove it
+                listen.tcp: is 10.0.0.1:7711, which other machines reach: add tls: { certificate,
+                key }, or plaintext: true if every machine on the way is trusted, or take a
+                loopback address (127.…)
+            tcp: '10.0.0.1:7711', passwordFile: '/etc/passwd', plaintext: false
+                listen.tcp: is 10.0.0.1:7711, which other machines reach: add tls: { certificate,
+                key }, or plaintext: true if every machine on the way is trusted, or take a
+                loopback address (127.…)
+            unix: '/w', plaintext: true
+                listen.plaintext: is of no use without tcp: add tcp or remove it
+            unix: '/w', tls: { certificate: '/etc/passwd', key: '/etc/passwd' }
+                listen.tls: is of no use without tcp: add tcp or remove it
+            tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', tcpAnywhere: true
+                listen.tcpAnywhere: is now tls: { certificate, key }, or plaintext: true on purpose
             unix: '/w', passwordFile: '/etc/passwd'
                 listen.passwordFile: is of no use without tcp: add tcp or remove it
             tcp: '127.0.0.1:1', passwordFile: '/no'
@@ -49,8 +58,8 @@ internal import WorkerDaemon
                 listen.passwordFile: "/tmp" is a directory, must be a file
             tcp: '127.0.0.1:1', passwordFile: '/etc/workerd/empty'
                 listen.passwordFile: "/etc/workerd/empty" has no password in its first line
-            tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', tcpAnywhere: 'yes'
-                listen.tcpAnywhere: must be true or false, is a string
+            tcp: '127.0.0.1:1', passwordFile: '/etc/passwd', plaintext: 'yes'
+                listen.plaintext: must be true or false, is a string
             unix: '/w', http: null
                 listen.http: must be a section { … }, is null
             unix: '/w', http: {}
@@ -59,12 +68,13 @@ internal import WorkerDaemon
             unix: '/w', http: { tcp: '127.0.0.1:1' }
                 listen.http.tcp: is served only with a key: add keyFile, or a users file
             unix: '/w', http: { tcp: '10.0.0.1:1', keyFile: '/etc/passwd' }
-                listen.http.tcp: must be a loopback address (127.…) unless tcpAnywhere is true, is
-                10.0.0.1:1
+                listen.http.tcp: is 10.0.0.1:1, which other machines reach: add tls: { certificate,
+                key }, or plaintext: true if every machine on the way is trusted, or take a
+                loopback address (127.…)
             unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/workerd/empty' }
                 listen.http.keyFile: "/etc/workerd/empty" has no key in its first line
-            unix: '/w', http: { unix: '/h', tcpAnywhere: true }
-                listen.http.tcpAnywhere: is of no use without tcp: add tcp or remove it
+            unix: '/w', http: { unix: '/h', plaintext: true }
+                listen.http.plaintext: is of no use without tcp: add tcp or remove it
             unix: '/w', http: { unix: '/h', names: ['a'] }
                 listen.http.names: is of no use without tcp: add tcp or remove it
             unix: '/w', http: { tcp: '127.0.0.1:1', keyFile: '/etc/passwd', unixMode: '0600' }
@@ -82,6 +92,33 @@ internal import WorkerDaemon
             ]))
     func `a door that cannot be opened is a fault`(mistake: Mistake) {
         #expect(sentences(configured("", listen: mistake.text)) == [mistake.expected])
+    }
+
+    @Test(
+        arguments: Mistake.list(
+            #"""
+            tls: true
+                listen.tls: must be a section { … }, is true
+            tls: { key: '/etc/passwd' }
+                listen.tls.certificate: is missing, such as "/etc/workerd/cert.pem"
+            tls: { certificate: '/etc/passwd' }
+                listen.tls.key: is missing, such as "/etc/workerd/key.pem"
+            tls: { certificate: 'c', key: '/etc/passwd' }
+                listen.tls.certificate: must be an absolute path such as "/etc/workerd/cert.pem",
+                or "$CREDENTIALS_DIRECTORY/NAME", is "c"
+            tls: { certificate: '/etc/passwd', key: '/no' }
+                listen.tls.key: "/no" does not exist
+            tls: { certificate: '/tmp', key: '/etc/passwd' }
+                listen.tls.certificate: "/tmp" is a directory, must be a file
+            tls: { certificate: '/etc/passwd', key: '/etc/passwd', requireClient: true }
+                listen.tls.requireClient: needs clients, a file with the authorities of their
+                certificates
+            plaintext: true, tls: { certificate: '/etc/passwd', key: '/etc/passwd' }
+                listen.plaintext: contradicts tls: remove one of them
+            """#))
+    func `TLS that cannot be had is a fault`(mistake: Mistake) {
+        let door = "tcp: '10.0.0.1:1', passwordFile: '/etc/passwd', \(mistake.text)"
+        #expect(sentences(configured("", listen: door)) == [mistake.expected])
     }
 
     @Test(arguments: [

@@ -13,7 +13,8 @@ extension FileChecks {
             case "/usr/bin/gzip", "/usr/bin/tr", "/bin/tr": .program
             case "/tmp", "/run/workerd", "/usr/bin", "/usr/bin/folder", "/var/lib/images":
                 .directory
-            case "/etc/passwd", "/etc/workerd/password", "/etc/workerd/empty", "/usr/bin/notes":
+            case "/etc/passwd", "/etc/workerd/password", "/etc/workerd/empty", "/usr/bin/notes",
+                "/etc/workerd/cert.pem", "/etc/workerd/key.pem":
                 .other
             default: .missing
             }

@@ -31,7 +31,7 @@ internal import WorkerDaemon
     @Test func `the lines of the sample that are commented out can be used`() throws {
         let text = String(decoding: try repositoryFile("Config/workerd.json5"), as: UTF8.self)
         let examples = [
-            "tcp:", "passwordFile:", "tcpAnywhere:", "maxMemory:", "environment:", "retries:",
+            "tcp:", "passwordFile:", "plaintext:", "tls:", "maxMemory:", "environment:", "retries:",
             "memoryLimit:", "jobArguments:", "jobEnvironment:", "http:",
         ]
         var used = text
@@ -41,6 +41,7 @@ internal import WorkerDaemon
         }
         let sample = try configuration(used)
         #expect(sample.listen.tcp?.description == "127.0.0.1:7711")
+        #expect(sample.listen.tls?.key == "/etc/workerd/key.pem")
         #expect(sample.listen.http.unix == "/run/workerd/http.sock")
         #expect(sample.selectors.first?.maxMemoryBytes == 512 << 20)
         #expect(sample.selectors.first?.memoryLimit == .auto)
@@ -90,13 +91,24 @@ internal import WorkerDaemon
         #expect(automatic.path(in: [:]) == nil)
     }
 
+    private static var everyKeyOfTLS: Configuration.TLS {
+        var tls = Configuration.TLS()
+        tls.certificate = "/etc/passwd"
+        tls.key = "$CREDENTIALS_DIRECTORY/key"
+        tls.clients = "/etc/passwd"
+        tls.requireClient = true
+        return tls
+    }
+
     @Test func `every key can be given`() throws {
         let all = try configuration(
             """
             {
               listen: { unix: "/run/workerd/workerd.sock", unixMode: "0660", tcp: "10.0.0.1:7711",
-                        tcpAnywhere: true, passwordFile: "/etc/workerd/password",
-                        http: { tcp: "10.0.0.1:7712", tcpAnywhere: true, unixMode: "0660",
+                        tls: { certificate: "/etc/passwd", clients: "/etc/passwd",
+                               key: "$CREDENTIALS_DIRECTORY/key", requireClient: true },
+                        passwordFile: "/etc/workerd/password",
+                        http: { tcp: "10.0.0.1:7712", plaintext: true, unixMode: "0660",
                                 unix: "/run/workerd/http.sock", names: ["Jobs.LAN"],
                                 keyFile: "/etc/workerd/password" } },
               store: "memory",
@@ -118,10 +130,10 @@ internal import WorkerDaemon
         expected.listen.unix = "/run/workerd/workerd.sock"
         expected.listen.unixMode = 0o660
         expected.listen.tcp = Configuration.Address("10.0.0.1:7711")
-        expected.listen.tcpAnywhere = true
+        expected.listen.tls = Self.everyKeyOfTLS
         expected.listen.passwordFile = "/etc/workerd/password"
         expected.listen.http.tcp = Configuration.Address("10.0.0.1:7712")
-        expected.listen.http.tcpAnywhere = true
+        expected.listen.http.plaintext = true
         expected.listen.http.unix = "/run/workerd/http.sock"
         expected.listen.http.unixMode = 0o660
         expected.listen.http.keyFile = "/etc/workerd/password"
@@ -176,7 +188,7 @@ internal import WorkerDaemon
         configured("", listen: "unix: '/w', unixMode: '777'"),
         configured("", listen: "tcp: '127.255.255.255:65535', passwordFile: '/etc/passwd'"),
         configured(
-            "", listen: "tcp: '127.0.0.0:1', tcpAnywhere: false, passwordFile: '/etc/passwd'"),
+            "", listen: "tcp: '127.0.0.0:1', plaintext: false, passwordFile: '/etc/passwd'"),
         configured(
             "limits: { payload: 1, connections: 1, outputBacklog: '1KB', pipeline: 1,"
                 + "retainedResults: 0, retainedBytes: 0, retainedFor: '0ms' }"),

@@ -2,6 +2,7 @@
 
 import Kernel
 import Support
+import TLS
 import WorkerDaemon
 
 /// A response as a client sees it.
@@ -29,8 +30,8 @@ final class HTTPTestClient {
     var key: String?
     private var pending: [UInt8] = []
 
-    init(_ address: SocketAddress, key: String? = nil) throws {
-        raw = try TestClient(address)
+    init(_ address: SocketAddress, key: String? = nil, _ context: TLSContext? = nil) throws {
+        raw = try TestClient(address, context)
         self.key = key
     }
 

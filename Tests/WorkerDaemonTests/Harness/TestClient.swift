@@ -4,18 +4,48 @@ import Glibc
 import Kernel
 import RESP
 import Support
+import TLS
 
 /// A connection to a daemon under test.
 final class TestClient {
     private let socket: Descriptor
+    /// TLS on the socket; nil for plaintext.
+    let tls: TLSConnection?
     private var parser = ReplyParser()
     /// Whether the daemon has closed the connection.
     private(set) var isClosed = false
 
-    init(_ address: SocketAddress) throws {
+    /// - Parameter context: of TLS, with a server that is `localhost` by its certificate; nil for
+    ///   plaintext.
+    init(_ address: SocketAddress, _ context: TLSContext? = nil) throws {
         let socket = try address.connect(timeoutMilliseconds: patienceMilliseconds)
         try socket.setNonBlocking(true)
+        tls = try context.map { try TLSConnection(client: $0, socket, toServer: "localhost") }
         self.socket = socket
+        while let tls, !tls.isEstablished {
+            try tls.shakeHands()
+            if tls.isEstablished { break }
+            try waitUntilReady(
+                self.socket.number, for: tls.handshakeNeed == .readable ? POLLIN : POLLOUT)
+        }
+    }
+
+    /// Sends once.
+    private func write(_ bytes: [UInt8], from offset: Int) throws -> WriteResult {
+        if let tls { return try tls.write(bytes.span.extracting(offset...)) }
+        return try socket.send(contentsOf: bytes, from: offset)
+    }
+
+    /// Reads once.
+    private func read(into room: inout OutputSpan<UInt8>) throws(TLSError) -> ReadResult {
+        if let tls { return try tls.read(into: &room) }
+        do throws(SystemError) {
+            return try socket.read(into: &room)
+        } catch {
+            // The daemon closed it with something of ours unread.
+            if error.errno == ECONNRESET { return .end }
+            throw .system(error)
+        }
     }
 
     /// Where it is itself.
@@ -25,7 +55,7 @@ final class TestClient {
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            switch try socket.send(contentsOf: bytes, from: sent) {
+            switch try write(bytes, from: sent) {
             case .wrote(let count): sent += count
             case .wouldBlock:
                 guard isReady(socket.number, for: POLLOUT, within: patienceMilliseconds) else {
@@ -43,7 +73,7 @@ final class TestClient {
     func sendUntilRefused(_ bytes: [UInt8], quietMilliseconds: Int) -> Int {
         var sent = 0
         while sent < bytes.count {
-            guard let result = try? socket.send(contentsOf: bytes, from: sent) else { return sent }
+            guard let result = try? write(bytes, from: sent) else { return sent }
             if case .wrote(let count) = result {
                 sent += count
             } else if !isReady(socket.number, for: POLLOUT, within: quietMilliseconds) {
@@ -103,7 +133,10 @@ final class TestClient {
     }
 
     /// Says that nothing more will be sent; replies can still be read.
-    func endSending() throws { try socket.shutdownWriting() }
+    func endSending() throws {
+        tls?.shutdownWriting()
+        try socket.shutdownWriting()
+    }
 
     /// Waits for bytes of the daemon and takes them as they are, without parsing replies.
     ///
@@ -111,17 +144,17 @@ final class TestClient {
     func bytes() throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while !isClosed {
-            do {
-                switch try socket.read(appendingTo: &bytes, atMost: 64 << 10) {
-                case .bytes: return bytes
-                case .end: isClosed = true
-                case .wouldBlock:
-                    guard isReady(socket.number, for: POLLIN, within: patienceMilliseconds) else {
-                        throw Unexpected("nothing within \(patienceMilliseconds) ms")
-                    }
+            var result = ReadResult.wouldBlock
+            try bytes.append(addingCapacity: 64 << 10) {
+                (room: inout OutputSpan<UInt8>) throws(TLSError) in result = try read(into: &room)
+            }
+            switch result {
+            case .bytes: return bytes
+            case .end: isClosed = true
+            case .wouldBlock:
+                guard isReady(socket.number, for: POLLIN, within: patienceMilliseconds) else {
+                    throw Unexpected("nothing within \(patienceMilliseconds) ms")
                 }
-            } catch let error as SystemError where error.errno == ECONNRESET {
-                isClosed = true
             }
         }
         return nil
@@ -131,15 +164,8 @@ final class TestClient {
     private func receive() throws -> Bool {
         while !isClosed {
             var result = ReadResult.wouldBlock
-            do throws(SystemError) {
-                try parser.withUninitializedTail(atLeast: 64 << 10) {
-                    (room: inout OutputSpan<UInt8>) throws(SystemError) in
-                    result = try socket.read(into: &room)
-                }
-            } catch {
-                // The daemon closed it with something of ours unread.
-                guard error.errno == ECONNRESET else { throw error }
-                result = .end
+            try parser.withUninitializedTail(atLeast: 64 << 10) {
+                (room: inout OutputSpan<UInt8>) throws(TLSError) in result = try read(into: &room)
             }
             switch result {
             case .bytes: return true

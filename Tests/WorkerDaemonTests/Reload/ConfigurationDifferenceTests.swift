@@ -8,10 +8,19 @@ import WorkerDaemon
     private static let files = FileChecks(
         kind: { path in
             if path == "/bin/gzip" { return .program }
+            if path.hasPrefix("/pem/") { return .other }
             return ["/run/w", "/backups", "/var"].contains(path) ? .directory : .missing
         },
         contents: { _, _ throws(FileChecks.Unreadable) in Array("a secret of some bytes".utf8) },
         searchPath: ["/bin"])
+
+    private static let door = "tcp: \"127.0.0.1:1\", passwordFile: \"/pem/p\""
+    private static let web = "tcp: \"127.0.0.1:2\", keyFile: \"/pem/p\""
+    private static let both =
+        "{ certificate: \"/pem/a\", key: \"/pem/k\", clients: \"/pem/c\" }"
+    private static let required =
+        "{ certificate: \"/pem/a\", key: \"/pem/k\", clients: \"/pem/c\", "
+        + "requireClient: true }"
 
     private static func configuration(_ text: String) throws -> Configuration {
         let reader = ConfigurationReader(files: files, builtInSelectors: ["echo"])
@@ -81,6 +90,25 @@ import WorkerDaemon
         (
             "listen: { unix: \"/run/w/s\" }", "listen: { unix: \"/run/w/t\" }",
             "listen.unix: /run/w/s → /run/w/t"
+        ),
+        (
+            "listen: { \(door), tls: { certificate: \"/pem/a\", key: \"/pem/k\" } }",
+            "listen: { \(door), tls: { certificate: \"/pem/b\", key: \"/pem/k\" } }",
+            "listen.tls.certificate: /pem/a → /pem/b"
+        ),
+        (
+            "listen: { \(door) }",
+            "listen: { \(door), tls: { certificate: \"/pem/b\", key: \"/pem/k\" } }",
+            "listen.tls: none → on"
+        ),
+        (
+            "listen: { \(door) }", "listen: { \(door), plaintext: true }",
+            "listen.plaintext: false → true"
+        ),
+        (
+            "listen: { unix: \"/run/w/s\", http: { \(web), tls: \(both) } }",
+            "listen: { unix: \"/run/w/s\", http: { \(web), tls: \(required) } }",
+            "listen.http.tls.requireClient: false → true"
         ),
     ])
     func `names the key and both values`(before: String, after: String, line: String) throws {

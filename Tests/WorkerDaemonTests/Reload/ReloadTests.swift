@@ -270,7 +270,7 @@ import Testing
 
 /// The lines of a reply.
 extension RESPValue {
-    fileprivate var texts: [String]? { elements?.compactMap(\.text) }
+    var texts: [String]? { elements?.compactMap(\.text) }
 }
 
 private func payloadLimit(_ client: TestClient) throws -> String? {
