@@ -208,7 +208,7 @@ import Wording
                     "id", "addr", "laddr", "fd", "name", "age", "idle", "flags", "db", "sub",
                     "psub", "ssub", "multi", "qbuf", "qbuf-free", "argv-mem", "multi-mem", "rbs",
                     "rbp", "obl", "oll", "omem", "tot-mem", "events", "cmd", "user", "redir",
-                    "resp", "lib-name", "lib-ver", "cmds", "pending",
+                    "resp", "lib-name", "lib-ver", "cmds", "pending", "tls",
                 ])
             let values = Dictionary(uniqueKeysWithValues: fields.map { ($0[0], $0[1]) })
             let integers = [
