@@ -23,10 +23,8 @@ extension Session {
             self.descriptor = descriptor
         }
 
-        /// Whether bytes may go over it: with TLS, after the handshake.
-        var isReady: Bool { tls?.isEstablished ?? true }
-
         /// Reads once into the free room of a buffer.
+        @inline(__always)
         func read(into room: inout OutputSpan<UInt8>) throws(TLSError) -> ReadResult {
             if let tls { return try tls.read(into: &room) }
             do throws(SystemError) {
@@ -49,6 +47,7 @@ extension Session {
         }
 
         /// Writes bytes once; perhaps only the first part.
+        @inline(__always)
         func send(contentsOf bytes: [UInt8]) throws(TLSError) -> WriteResult {
             if let tls { return try tls.write(bytes.span) }
             do throws(SystemError) {
@@ -59,6 +58,7 @@ extension Session {
         }
 
         /// Writes chunks once; perhaps only the first part.
+        @inline(__always)
         func sendVector(
             _ chunks: ArraySlice<[UInt8]>, from offset: Int
         ) throws(TLSError) -> WriteResult {

@@ -16,13 +16,29 @@ extension TLSConnection.Need {
 
 extension Session {
     /// Whether the connection is not yet encrypted: nothing is read or sent before.
-    var isShakingHands: Bool { socket?.isReady == false }
+    var isShakingHands: Bool { isEncrypted && socket?.tls?.isEstablished == false }
 
-    /// What the socket has to be ready for before it is read.
-    var readNeed: Readiness { socket?.tls?.readNeed.readiness ?? .readable }
+    /// What can be done now that the socket is ready: a read of TLS may have to write first.
+    func meaning(of readiness: Readiness) -> Readiness {
+        guard let tls = socket?.tls else { return [] }
+        var possible: Readiness = []
+        if readiness.contains(tls.readNeed.readiness) { possible.insert(.readable) }
+        if readiness.contains(tls.writeNeed.readiness) { possible.insert(.writable) }
+        return possible
+    }
 
-    /// What the socket has to be ready for before bytes are sent.
-    var writeNeed: Readiness { socket?.tls?.writeNeed.readiness ?? .writable }
+    /// What the socket has to be ready for before the session can do what it is interested in;
+    /// bytes that OpenSSL holds need no socket.
+    func need(for interest: Readiness) -> Readiness {
+        guard let tls = socket?.tls else { return [] }
+        var need: Readiness = []
+        if interest.contains(.readable) {
+            need.insert(tls.readNeed.readiness)
+            if tls.holdsInput { readSoon() }
+        }
+        if interest.contains(.writable) { need.insert(tls.writeNeed.readiness) }
+        return need
+    }
 
     /// Goes on with the handshake, in its turn.
     func continueHandshake() {
@@ -56,13 +72,14 @@ extension Session {
         loop.perform {
             let session = session.value
             session.socket?.isReadPlanned = false
-            session.handle(session.readNeed)
+            guard let tls = session.socket?.tls else { return }
+            session.handle(tls.readNeed.readiness)
         }
     }
 
     /// Tells the client that the connection ends, and lets go of its handshake.
-    func end(_ tls: TLSConnection) {
+    func endTLS() {
         handshakes.end(self)
-        tls.shutdownWriting()
+        socket?.tls?.shutdownWriting()
     }
 }

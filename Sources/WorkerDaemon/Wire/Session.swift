@@ -40,6 +40,8 @@ final class Session {
     private let limits: SessionLimits
     unowned let delegate: any SessionDelegate
     private(set) var socket: Socket?
+    /// Whether the connection has TLS: a plaintext one looks no further.
+    let isEncrypted: Bool
     private(set) var port: ThreadRunLoop.Port?
     private(set) var writer = ReplyWriter(version: .two)
     private var earlyByteCount = 0
@@ -95,6 +97,7 @@ final class Session {
         self.handshakes = handshakes
         self.delegate = delegate
         self.socket = socket
+        isEncrypted = socket.tls != nil
         connectedAt = WallClock.unixMilliseconds()
         lastArrival = loop.now
         conversation =
@@ -283,7 +286,7 @@ final class Session {
         guard socket != nil else { return }
         port?.invalidate()
         port = nil
-        if let tls = socket?.tls { end(tls) }
+        if isEncrypted { endTLS() }
         socket = nil
         conversation?.close()
         stream = nil
@@ -298,8 +301,9 @@ final class Session {
     func handle(_ readiness: Readiness) {
         if isShakingHands { return handshakes.add(self) }
         if readiness.contains(.closed) { return hungUp() }
-        if readiness.contains(writeNeed) { flush() }
-        if readiness.contains(readNeed) && (isLingering || !isHeldBack) { read() }
+        let readiness = isEncrypted ? meaning(of: readiness) : readiness
+        if readiness.contains(.writable) { flush() }
+        if readiness.contains(.readable) && (isLingering || !isHeldBack) { read() }
         updateInterest()
     }
 
@@ -320,7 +324,7 @@ final class Session {
     ///
     /// - Returns: whether there may be more.
     func receive() -> Bool {
-        guard let socket, socket.isReady, !hasInputEnded else { return false }
+        guard let socket, !isShakingHands, !hasInputEnded else { return false }
         var result = ReadResult.wouldBlock
         do throws(TLSError) {
             if let conversation {
@@ -480,10 +484,10 @@ final class Session {
         guard let port, !isShakingHands else { return }
         var interest: Readiness = []
         if isLingering || !hasInputEnded && !isHeldBack && !closesWhenSent {
-            interest.insert(readNeed)
-            if socket?.tls?.holdsInput == true { readSoon() }
+            interest.insert(.readable)
         }
-        if !output.isEmpty { interest.insert(writeNeed) }
+        if !output.isEmpty { interest.insert(.writable) }
+        if isEncrypted { interest = need(for: interest) }
         port.interest = interest
     }
 }
