@@ -1,6 +1,7 @@
 // Certificates and private keys in PEM, from bytes: no file is opened here.
 
 internal import COpenSSL
+internal import Glibc
 package import Kernel
 
 /// A certificate.
