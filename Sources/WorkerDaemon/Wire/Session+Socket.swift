@@ -11,6 +11,8 @@ extension Session {
         let descriptor: Descriptor
         /// TLS on the socket; nil for plaintext.
         let tls: TLSConnection?
+        /// Only compares: to look at `tls` would count a reference, for each read and write.
+        private var isPlain: Bool { tls == nil }
         /// Whether a read is planned because TLS holds bytes that the socket does not report.
         var isReadPlanned = false
 
@@ -26,7 +28,7 @@ extension Session {
         /// Reads once into the free room of a buffer.
         @inline(__always)
         func read(into room: inout OutputSpan<UInt8>) throws(TLSError) -> ReadResult {
-            if let tls { return try tls.read(into: &room) }
+            if !isPlain, let tls { return try tls.read(into: &room) }
             do throws(SystemError) {
                 return try descriptor.read(into: &room)
             } catch {
@@ -49,7 +51,7 @@ extension Session {
         /// Writes bytes once; perhaps only the first part.
         @inline(__always)
         func send(contentsOf bytes: [UInt8]) throws(TLSError) -> WriteResult {
-            if let tls { return try tls.write(bytes.span) }
+            if !isPlain, let tls { return try tls.write(bytes.span) }
             do throws(SystemError) {
                 return try descriptor.send(contentsOf: bytes)
             } catch {
@@ -62,7 +64,7 @@ extension Session {
         func sendVector(
             _ chunks: ArraySlice<[UInt8]>, from offset: Int
         ) throws(TLSError) -> WriteResult {
-            if let tls { return try tls.write(chunks, from: offset) }
+            if !isPlain, let tls { return try tls.write(chunks, from: offset) }
             do throws(SystemError) {
                 return try descriptor.sendVector(chunks, from: offset)
             } catch {

@@ -24,14 +24,17 @@ import Testing
         }
     }
 
-    /// What OpenSSL has read ahead is not reported by the kernel.
     @Test func `forgets no command that came in one piece with others`() throws {
         try withTLSDoors { _, door, _ in
             let client = try TestClient(door, .testClient())
             #expect(try client.call("AUTH", "open sesame") == .simpleString("OK"))
             let ping = TestClient.bytes(["PING"])
-            for count in stride(from: 4_600, to: 4_800, by: 7) {
-                try client.send([[UInt8]](repeating: ping, count: count).flatMap { $0 })
+            for count in stride(from: 4_600, to: 9_400, by: 131) {
+                // Each piece is a record.
+                let bytes = [[UInt8]](repeating: ping, count: count).flatMap { $0 }
+                for start in stride(from: 0, to: bytes.count, by: 9_973) {
+                    try client.send(Array(bytes[start..<min(bytes.count, start + 9_973)]))
+                }
                 for _ in 0..<count { #expect(try client.reply() == .simpleString("PONG")) }
             }
         }
@@ -115,6 +118,19 @@ import Testing
             }
             let client = try TestClient(door, .testClient())
             #expect(try client.call("PING").errorWord == "NOAUTH")
+        }
+    }
+
+    @Test(arguments: [[22], [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]] as [[UInt8]])
+    func `of plaintext closes on the first byte of TLS`(bytes: [UInt8]) throws {
+        try withDaemon { daemon in
+            let client = try daemon.connect()
+            try client.send(bytes)
+            let replies = try client.repliesUntilClosed()
+            #expect(
+                replies.map(\.errorMessage) == [
+                    "Protocol error: TLS where plaintext is expected"
+                ])
         }
     }
 
