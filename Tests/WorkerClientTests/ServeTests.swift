@@ -134,7 +134,7 @@ struct `A worker in Swift` {
             for await _ in begun.stream { break }
             worker.cancel()
             try await worker.value
-            #expect(try await client.result(of: id) == [1])
+            #expect(try await client.result(of: id, wait: .forever) == [1])
         }
     }
 
