@@ -10,7 +10,7 @@ package import Kernel
 /// - Thread: one at a time.
 /// - Source: ssl(7).
 @safe package final class TLSConnection {
-    /// What a call needs of the socket before it is made again.
+    /// The readiness of the socket that a call needs before it is made again.
     package enum Need: Sendable {
         case readable
         case writable
@@ -21,7 +21,7 @@ package import Kernel
     private let context: TLSContext
     /// Whether the handshake is done.
     package private(set) var isEstablished = false
-    /// What the last step of the handshake, the last read and the last write wait for; a write may
+    /// The needs of the last step of the handshake, the last read and the last write; a write may
     /// have to read first, and a read to write.
     package private(set) var handshakeNeed = Need.readable
     package private(set) var readNeed = Need.readable
@@ -227,7 +227,7 @@ package import Kernel
         return unsafe Certificate(owning: certificate).subject
     }
 
-    /// What has to happen before a call is made again; nil at the other end's end.
+    /// The need of a call that is to be made again; nil at the other end's end.
     ///
     /// - Throws: that the connection is of no use any more.
     private func need(after result: CInt, _ errno: CInt) throws(TLSError) -> Need? {

@@ -1,4 +1,4 @@
-// What many connections have in common: certificate and key, whom they trust, versions. Made from
+// The settings of many connections: certificate and key, whom they trust, versions. Made from
 // bytes: no file is opened here. It knows neither sockets nor what is said over them.
 
 internal import COpenSSL
@@ -39,7 +39,7 @@ internal import COpenSSL
         }
     }
 
-    /// What a server's context is made from: the content of files in PEM.
+    /// The material of a server's context: the content of files in PEM.
     package struct ServerFiles: Sendable, Equatable {
         /// The server's certificate, and those between it and its authority.
         package var certificate: [UInt8]

@@ -1,4 +1,4 @@
-// What goes wrong with TLS, in words for people: on a connection, or with the files that a server
+// Faults of TLS, in words for people: on a connection, or with the files that a server
 // needs.
 
 internal import COpenSSL
@@ -53,7 +53,7 @@ enum ErrorQueue {
             ? .plaintext : .fault(text(of: code))
     }
 
-    /// What OpenSSL calls an error: `no shared cipher`.
+    /// OpenSSL's words for an error: `no shared cipher`.
     static func text(of code: UInt) -> String {
         guard let reason = unsafe ERR_reason_error_string(code) else { return "error \(code)" }
         return unsafe String(cString: reason)

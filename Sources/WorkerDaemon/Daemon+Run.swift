@@ -54,7 +54,7 @@ private final class RunningDaemon {
     private let configuration: Configuration
     /// The file that it was read from; nil if it was made by code.
     private let configurationFile: String?
-    /// What reloads have made of it.
+    /// Its present form, after reloads.
     private let present: PresentConfiguration
     private let log: Log
     private let loop: ThreadRunLoop

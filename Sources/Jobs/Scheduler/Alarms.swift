@@ -1,4 +1,4 @@
-// What the scheduler does at a moment. Its driver keeps one timer, for the first of them.
+// The moments at which the scheduler does something. Its driver keeps one timer, for the first.
 
 internal import Structures
 
@@ -6,7 +6,7 @@ internal import Structures
 ///
 /// - Complexity: O(log count) to set and to ring; O(1) to cancel and to look at the first.
 package struct Alarms {
-    /// What an alarm is for.
+    /// The purpose of an alarm.
     enum Alarm {
         /// A delayed job is due.
         case release(JobEntry)

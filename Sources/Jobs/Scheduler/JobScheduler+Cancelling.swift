@@ -1,4 +1,4 @@
-// What becomes of one job that a client cancels, wherever it is.
+// The cancel of one job by a client, wherever the job is.
 
 /// Cancels under way, and the jobs and clients that wait for their answers.
 struct PendingCancels {

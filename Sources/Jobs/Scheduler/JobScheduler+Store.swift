@@ -1,4 +1,4 @@
-// What becomes of the store's answers.
+// The store's answers, and where each goes.
 
 extension JobScheduler {
     /// Handles the store's answers, in their order.

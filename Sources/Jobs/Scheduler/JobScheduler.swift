@@ -36,7 +36,7 @@ package struct JobScheduler: ~Copyable {
     package var tellsChanges = false
     /// Whether the oldest waiting jobs are noted.
     var notesOldestWaiting = false
-    /// What the driver has to do.
+    /// The work of the driver.
     package var effects = JobEffects()
     package internal(set) var book: JobBook
     package internal(set) var queues: JobQueues

@@ -1,4 +1,4 @@
-// What a reload would change: the difference between the configuration in force and another one.
+// The changes of a reload: the difference between the configuration in force and another one.
 // Pure: it knows neither the daemon's parts nor files.
 
 /// A named section that is in one of two configurations, or in both with other values.

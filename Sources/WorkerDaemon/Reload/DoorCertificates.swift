@@ -4,7 +4,7 @@
 internal import Kernel
 internal import TLS
 
-/// What the connections of the TCP doors are encrypted with.
+/// The certificates with which the connections of the TCP doors are encrypted.
 struct DoorCertificates: Sendable {
     /// The TLS of one door.
     private struct Entry: Sendable {
@@ -79,7 +79,7 @@ struct DoorCertificates: Sendable {
         return renewed
     }
 
-    /// What changes from these files to others, in words.
+    /// The changes from these files to others, in words.
     func changes(to later: DoorCertificates) -> [String] {
         var lines: [String] = []
         for (dialect, setting) in Self.settings {

@@ -1,4 +1,4 @@
-// What a reload changes in the running service.
+// The changes of a reload in the running service.
 
 internal import Jobs
 internal import Kernel

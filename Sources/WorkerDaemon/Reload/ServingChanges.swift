@@ -1,4 +1,4 @@
-// What the driver remembers of changes of its threads and selectors.
+// The driver's memory of changes of its threads and selectors.
 
 internal import Jobs
 internal import WorkerThreads
@@ -7,7 +7,7 @@ internal import WorkerThreads
 ///
 /// Confined to the driver's thread.
 struct ServingChanges {
-    /// What changes are called as a client of the scheduler.
+    /// The name of changes as a client of the scheduler.
     static let client = UInt64.max - 1
 
     private var awaited: [UInt64: (JobError?) -> Void] = [:]

@@ -74,7 +74,7 @@ final class SchedulerDriver {
     @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
     @exclusivity(unchecked) private var uncheckedHandlersByIndex: [Handler]
     @exclusivity(unchecked) private var uncheckedFigures: AttemptFigures?
-    /// What reloads wait for, and the threads that they have replaced.
+    /// The waits of reloads, and the threads that they have replaced.
     var changes = ServingChanges()
     private let surroundings: SchedulerSurroundings
     private var answers: MessagePort<[StoreAnswer]>?

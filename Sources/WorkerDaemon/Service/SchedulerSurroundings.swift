@@ -4,7 +4,7 @@ internal import Jobs
 internal import Synchronization
 internal import WorkerThreads
 
-/// What the scheduler asks its driver.
+/// The driver's answers to the questions of its scheduler.
 ///
 /// Confined to the driver's thread.
 final class SchedulerSurroundings: SchedulerEnvironment {

@@ -12,7 +12,7 @@ extension Service: JobDoor {
         fileprivate var rowCount = 0
         fileprivate var rows: [UInt8] = []
         fileprivate var last: JobID?
-        /// What is made of the rows, in place of showing them.
+        /// The use of the rows, in place of showing them.
         var digest: (any ListingDigest)?
 
         init(_ grant: QuestionQueue.Grant) { self.grant = grant }

@@ -5,7 +5,7 @@ internal import Kernel
 
 /// A file that others may not change, and not all may read.
 enum SecretFile {
-    /// What a configuration says where systemd has put the credentials of the unit.
+    /// The word in a configuration for the directory of the unit's credentials.
     private static let credentials = "$CREDENTIALS_DIRECTORY/"
     /// Group and others may not write, and others may not read.
     private static let forbiddenModes: UInt32 = 0o026

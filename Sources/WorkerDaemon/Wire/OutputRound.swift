@@ -1,4 +1,4 @@
-// What the sessions of a loop share. The answers of a pass are sent at its end, all together: one
+// The common part of the sessions of a loop. The answers of a pass are sent at its end: one
 // block of the loop for all sessions, however many have answers. And they read into the same
 // memory, one after another: an idle connection has none.
 

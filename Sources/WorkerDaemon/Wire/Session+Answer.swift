@@ -1,4 +1,4 @@
-// What a session holds of its client: its standing, and an answer before it is bytes on the wire.
+// The client's part in a session: its standing, and an answer before it is bytes on the wire.
 
 internal import Jobs
 internal import RESP

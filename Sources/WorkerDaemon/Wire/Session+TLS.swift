@@ -18,7 +18,7 @@ extension Session {
     /// Whether the connection is not yet encrypted: nothing is read or sent before.
     var isShakingHands: Bool { isEncrypted && socket?.tls?.isEstablished == false }
 
-    /// What can be done now that the socket is ready: a read of TLS may have to write first.
+    /// The meaning of a ready socket for the session: a read of TLS may have to write first.
     func meaning(of readiness: Readiness) -> Readiness {
         guard let tls = socket?.tls else { return [] }
         var possible: Readiness = []
@@ -27,7 +27,7 @@ extension Session {
         return possible
     }
 
-    /// What the socket has to be ready for before the session can do what it is interested in;
+    /// The readiness of the socket that the session needs for its interests;
     /// bytes that OpenSSL holds need no socket.
     func need(for interest: Readiness) -> Readiness {
         guard let tls = socket?.tls else { return [] }

@@ -4,7 +4,7 @@
 internal import CMeasure
 internal import Kernel
 
-/// What to start as a server.
+/// The program of a server, and how it is started.
 struct ServerCommand: Sendable {
     let name: String
     /// The reason why it can't be started here; nil if it can.

@@ -14,7 +14,7 @@ internal import Structures
 /// - Complexity: O(1) for everything but `newest`, which walks the jobs until it has found as many
 ///   as there are.
 package struct JobBook {
-    /// What the book has seen since it was made.
+    /// The counts of all events since the book was made.
     package private(set) var totals = JobTotals()
 
     /// How much it keeps.
@@ -262,7 +262,7 @@ package struct JobBook {
         count(entry, before, at: now)
     }
 
-    /// What of a job is counted.
+    /// The counted parts of a job.
     private struct Before {
         let state: JobState
         let byteCount: Int

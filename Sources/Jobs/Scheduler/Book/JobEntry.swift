@@ -189,7 +189,7 @@ package final class JobEntry {
     /// The thread or pool that it is for.
     package var thread: String { details.thread }
 
-    /// What its handler is given.
+    /// The bytes for its handler.
     package var payload: [UInt8] { job.payload }
 
     /// Whether a store keeps it.

@@ -6,7 +6,7 @@ internal import Structures
 ///
 /// - Complexity: O(log count) for everything.
 package struct NamedResults {
-    /// What each counts beside its result, so that the limit of bytes bounds their number too.
+    /// The bytes that each counts beside its result: the limit of bytes bounds their number too.
     package static let overheadByteCount = 256
     /// How many are dropped at once, where a drop is a change of a store.
     package static let dropCountMax = 256

@@ -128,6 +128,6 @@ struct JobOrders {
     /// Nil for a job without a key.
     var key: JobOrder?
 
-    /// What it holds up while it fails: its key if it has one, else its thread.
+    /// The order that it holds up while it fails: its key if it has one, else its thread.
     var own: JobOrder? { key ?? thread }
 }

@@ -184,7 +184,7 @@ extension JobScheduler {
 
     // MARK: - For people
 
-    /// What holds up a job that waits; nil if nothing does.
+    /// The hold-up before a job that waits; nil if there is none.
     func holdUp(before job: Job) -> JobHoldUp? {
         guard orders.holdUps.count > 0 else { return nil }
         if let active = book.active(job.id) {
@@ -198,7 +198,7 @@ extension JobScheduler {
         return holdUp.map { shown($0) }
     }
 
-    /// What holds up jobs of a thread, or else of its pool; nil if nothing does.
+    /// The hold-up before jobs of a thread, or else of its pool; nil if there is none.
     ///
     /// Several keys may be held up: then it is the job that has held up others for longest.
     package func holdUp(ofThread thread: String) -> JobHoldUp? {

@@ -15,7 +15,7 @@ package struct WindowLimits: Sendable {
     /// How many it lets run again, drops or takes back: each takes statements of its own.
     package var settledAtOnce: Int { max(1, changedAtOnce / 4) }
 
-    /// What the daemon has.
+    /// The limits of the daemon.
     package init() {}
 
     /// A small one, of which simulations see all sides.
