@@ -52,6 +52,10 @@ import Testing
             ended = try client.perform("images", "resize", "0")
             #expect(try Taken.take(worker, "resize").ended(worker, "zero").text == "OK")
             _ = try client.perform("images", "resize", "1")
+            // Its thread has it: from now on no priority goes before it.
+            try eventually("it waits for a worker") {
+                try client.figure("jobs_awaiting_workers") == 1
+            }
             behind = try client.perform("images", "echo", "PRIORITY", "high", "2")
             held = try Taken.take(worker, "resize")
         } _: { daemon in

@@ -175,7 +175,9 @@ import WorkerDaemon
             #expect(try client.call("WORKERS").elements?.count == 0)
             // Of a thread that is its own, the job of another selector is not shown.
             let id = try observer.perform("mailbox", "sleep", "100000")
-            try observer.waitUntil(id, is: "running")
+            try eventually("its thread is busy") {
+                try observer.call("THREAD", "mailbox")["job"] == .integer(id)
+            }
             let thread = try client.call("THREAD", "mailbox")
             #expect(thread["state"]?.text == "running")
             #expect(thread["job"] == .null && thread["selector"] == .null)
