@@ -92,10 +92,10 @@ package import Kernel
         handshakeNeed = need
     }
 
-    /// Reads what has arrived, into the free room of a buffer.
+    /// Reads the bytes that have arrived into the free room of a buffer.
     ///
     /// - Parameters:
-    ///   - room: has room for at least one byte; grows by what was read.
+    ///   - room: the buffer, with room for at least one byte; the bytes read are appended.
     ///   - byteCountMax: how much to read at most, at least 1.
     /// - Throws: also what an earlier call has met behind the bytes that it returned.
     /// - Blocks: never.

@@ -1,5 +1,5 @@
 // The settings of many connections: certificate and key, whom they trust, versions. Made from
-// bytes: no file is opened here. It knows neither sockets nor what is said over them.
+// bytes: no file is opened here. A context knows neither sockets nor protocols.
 
 internal import COpenSSL
 

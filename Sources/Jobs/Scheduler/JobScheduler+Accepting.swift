@@ -240,7 +240,7 @@ extension JobScheduler {
         if environment.isStopped(request.thread, of: group) {
             throw JobError.stoppedThread(request.thread)
         }
-        // No group has more waiting jobs than there are jobs, which takes no look at its threads.
+        // The number of all jobs bounds that of a group; reading it asks no thread.
         if book.activeCount + queues.load.parkedSum.count >= group.maxQueued {
             let waiting = waitingCount(of: group)
             if waiting >= group.maxQueued {

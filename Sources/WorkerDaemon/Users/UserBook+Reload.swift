@@ -1,4 +1,4 @@
-// Changes of users by a reload: users that come and go, and the rights of those that stay.
+// Changes of users by a reload: new users, removed users, and new rights of the others.
 
 extension UserBook {
     /// The changes from these users to others, in words that tell no secret.
