@@ -65,6 +65,8 @@ private final class RunningDaemon {
     private var journal: any JobStore = NoStore()
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
+    private var signalDescriptor: SignalDescriptor?
+    private var signalPort: ThreadRunLoop.Port?
     private var shutdownSignalCount = 0
     private var adoptedTimer: ThreadRunLoop.Timer?
     private var report: Shutdown.Report?
@@ -112,6 +114,7 @@ private final class RunningDaemon {
         let events = MessagePort<Event> { running.value.handle($0) }
         events.add(to: loop)
         self.events = events
+        try prepareLoop()
         let (store, recovery) = try openStore(serving: Set(handlers.keys))
         journal = store
         service = try startService(handlers, events, recovery)
@@ -160,28 +163,32 @@ private final class RunningDaemon {
         }
     }
 
-    /// Serves signals and events until everything is down.
-    func run() throws(DaemonError) -> Int32 {
+    /// Opens all descriptors that the main loop needs, before clients can take the last ones.
+    private func prepareLoop() throws(DaemonError) {
         do throws(SystemError) {
             let descriptor = try SignalDescriptor(Self.signals)
             let running = Confined(self, to: loop)
-            let number = descriptor.descriptor.number
-            let port = ThreadRunLoop.Port(watching: number) { _, _ in
+            let port = ThreadRunLoop.Port(watching: descriptor.descriptor.number) { _, _ in
                 running.value.signalsArrived()
             }
             signalDescriptor = consume descriptor
             try loop.add(port)
-            announce()
-            while report == nil { _ = loop.run(mode: .default) }
-            port.invalidate()
+            signalPort = port
         } catch {
             throw DaemonError(
                 "can't receive signals: \(error)", exitStatus: DaemonError.systemFault)
         }
-        return end()
+        // The first run opens the main dispatch queue; in a mode without items it handles nothing.
+        _ = loop.run(mode: ThreadRunLoop.Mode("start of workerd"))
     }
 
-    private var signalDescriptor: SignalDescriptor?
+    /// Serves signals and events until everything is down.
+    func run() -> Int32 {
+        announce()
+        while report == nil { _ = loop.run(mode: .default) }
+        signalPort?.invalidate()
+        return end()
+    }
 
     private func startService(
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery

@@ -10,8 +10,9 @@ package struct Unexpected: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// The time after which a test gives up: far more than any wait here takes.
-package let patienceMilliseconds = 120_000
+/// The time after which a test gives up: far more than any wait here takes, and less than its time
+/// limit, which would not say what it waited for.
+package let patienceMilliseconds = 90_000
 
 /// Waits until a descriptor is ready.
 ///

@@ -8,6 +8,8 @@ package enum AcceptResult: ~Copyable, Sendable {
     /// A connection, non-blocking and close-on-exec.
     case connection(Descriptor)
     /// No client waits; the poller reports when one does.
+    ///
+    /// So it is too when there is no descriptor for a next one.
     case wouldBlock
     /// A client waits, but the process or the machine has no descriptor or memory for it.
     ///
@@ -132,7 +134,9 @@ package struct Listener: ~Copyable, Sendable {
             } catch {
                 switch error.errno {
                 case EAGAIN: return .wouldBlock
-                case EMFILE, ENFILE, ENOMEM, ENOBUFS: return .outOfDescriptors
+                case EMFILE, ENFILE, ENOMEM, ENOBUFS:
+                    // The kernel looks for a descriptor first, and for a connection only then.
+                    return hasWaitingConnection ? .outOfDescriptors : .wouldBlock
                 // Linux reports here what went wrong with the connection; see accept(2).
                 case ECONNABORTED, EPERM, EPROTO, ENOPROTOOPT, ENETDOWN, ENETUNREACH,
                     EHOSTDOWN, EHOSTUNREACH, ENONET:
@@ -142,6 +146,12 @@ package struct Listener: ~Copyable, Sendable {
             }
         }
         throw SystemError(operation: "accept4", errno: ECONNABORTED)
+    }
+
+    private var hasWaitingConnection: Bool {
+        var request = pollfd(fd: descriptor.number, events: CShort(POLLIN), revents: 0)
+        // In doubt one waits.
+        return unsafe poll(&request, 1, 0) != 0
     }
 
     private static let deadConnectionCountMax = 65_536

@@ -271,6 +271,10 @@ import Testing
     func `clients beyond the open files that are allowed wait, and the log says so once`() throws {
         let daemon = try TestDaemon(Setup(), in: Scratch(), limited: "ulimit -n 40")
         defer { daemon.kill() }
+        try daemon.check { try checkCrowd(at: daemon) }
+    }
+
+    private func checkCrowd(at daemon: TestDaemon) throws {
         let healthy = try daemon.connect()
         #expect(try healthy.call("PING") == .simpleString("PONG"))
         var crowd: [TestClient] = []

@@ -194,18 +194,21 @@ func withDaemon(
 ) throws {
     let daemon = try TestDaemon(setup, in: Scratch(), program: program)
     defer { daemon.kill() }
-    do {
-        try body(daemon)
-    } catch {
-        Issue.record("\(error)\n--- the daemon's log:\n\(daemon.log.suffix(4_000))")
-        return
-    }
-    if !daemon.isRunning {
-        try #require(daemon.wasEnded, "workerd ended: \(daemon.log.suffix(4_000))")
-    }
+    try daemon.check { try body(daemon) }
 }
 
 extension TestDaemon {
+    /// Runs a test's body, and shows the daemon's log if it fails or the daemon has ended by itself.
+    func check(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            Issue.record("\(error)\n--- the daemon's log:\n\(log.suffix(4_000))")
+            return
+        }
+        if !isRunning { try #require(wasEnded, "workerd ended: \(log.suffix(4_000))") }
+    }
+
     /// Starts `workerd` so that no file of it becomes larger than this, as on a disk that is full.
     convenience init(_ setup: Setup, in scratch: Scratch, fileByteCountMax: Int) throws {
         // That its signal is ignored is inherited. Blocks of 512.
