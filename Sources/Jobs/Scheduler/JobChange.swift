@@ -106,7 +106,7 @@ extension JobScheduler {
     ///
     /// A job that is not accepted yet has none: `tellAccepted` tells its end behind that.
     mutating func tell(_ kind: JobChange.Kind, of entry: JobEntry, at moment: Int64? = nil) {
-        let isAccepted = !entry.isStored || !commits.mayHold(entry.id)
+        let isAccepted = !entry.isStored || !store.commits.mayHold(entry.id)
         guard isAccepted || kind == .accepted else { return }
         effects.change(.job(JobChange(kind, of: entry, at: moment ?? now.unixMilliseconds)))
     }

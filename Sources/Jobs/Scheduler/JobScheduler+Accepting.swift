@@ -12,7 +12,7 @@ extension JobScheduler {
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
     ) {
         // The one place that decides whether a store keeps a job.
-        let isKept = isKeeping && !request.isVolatile
+        let isKept = store.isKeeping && !request.isVolatile
         let claim = claim(of: request)
         do throws(JobError) {
             if !isKept, let claim, let earlier = earlierJob(named: claim) {
@@ -63,7 +63,7 @@ extension JobScheduler {
         guard let queue, let new else {
             if let claim { names.give(claim, to: id) }
             if let job {
-                if tellsChanges { tell(.accepted, of: job) }
+                if audience.followsChanges { tell(.accepted, of: job) }
                 goOn(job, state, dueAt: dueAt)
             }
             return job
@@ -72,12 +72,12 @@ extension JobScheduler {
             queue.addParked(state, .one(byteCount))
             if let expiresAt { noteParkedExpiry(at: expiresAt) }
         }
-        commits.append(
+        store.commits.append(
             CommitQueue.Commit(
                 id: id, job: job, queue: queue, details: details, state: state, dueAt: dueAt,
                 byteCount: byteCount, reply: reply))
         if let run {
-            commits.add(MadeRun(run: run, new: new, claim: claim))
+            store.commits.add(MadeRun(run: run, new: new, claim: claim))
         } else if let claim {
             keep(.acceptOnce(new, claim))
         } else {
@@ -148,7 +148,7 @@ extension JobScheduler {
 
     /// Tells the store the runs of schedules that were accepted.
     package mutating func keepRuns() {
-        let runs = commits.takeRuns()
+        let runs = store.commits.takeRuns()
         if !runs.isEmpty { keep(.run(runs)) }
     }
 
@@ -159,7 +159,7 @@ extension JobScheduler {
         // Neighbours are mostly of the same queue, which is looked after once for all of them.
         var wanting: JobQueue?
         for _ in 0..<count {
-            guard let commit = commits.popFirst() else { break }
+            guard let commit = store.commits.popFirst() else { break }
             guard !committed(commit, fault), wanting !== commit.queue else { continue }
             if let wanting { bringMore(of: wanting) }
             wanting = commit.queue
@@ -173,7 +173,7 @@ extension JobScheduler {
             forget(commit, .failed(.storeFailed(fault)))
             return false
         }
-        if tellsChanges { tellAccepted(commit) }
+        if audience.followsChanges { tellAccepted(commit) }
         let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
         answerAccepted(commit.id, job, commit.reply)
         guard let job else { return false }
@@ -193,7 +193,7 @@ extension JobScheduler {
 
     /// The next job has the name of another one, whose number its client gets.
     mutating func existing(_ other: NamedJob) {
-        guard let commit = commits.popFirst() else { return }
+        guard let commit = store.commits.popFirst() else { return }
         forget(commit, other.isSame ? .known(other.id) : .failed(.nameTaken(other.id)))
         bringMore(of: commit.queue)
     }
@@ -234,7 +234,7 @@ extension JobScheduler {
         if stage.isRefusing { throw JobError.shuttingDown }
         let group = try served.group(of: request.thread)
         let selector = try served.selector(request.selector)
-        if releases.refuses(request.thread) {
+        if served.releases.refuses(request.thread) {
             throw JobError.foreignThread(request.thread)
         }
         if environment.isStopped(request.thread, of: group) {

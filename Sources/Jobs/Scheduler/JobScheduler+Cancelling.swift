@@ -155,8 +155,8 @@ extension JobScheduler {
         book.countEnd(in: outcome.state)
         tellWatchers(id, outcome)
         environment.endedUnbegun(id, of: thread, outcome)
-        if tellsChanges { tellEnd(of: id, thread: thread, selector: selector, outcome) }
+        if audience.followsChanges { tellEnd(of: id, thread: thread, selector: selector, outcome) }
         cancels.takeWaiters(of: id)?.tell(JobAnswer(outcome, of: id), &alarms, &effects)
-        if isRoomAwaited { effects.append(.roomMayBe) }
+        if audience.awaitsRoom { effects.append(.roomMayBe) }
     }
 }

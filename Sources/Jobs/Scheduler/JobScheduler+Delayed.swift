@@ -208,7 +208,7 @@ extension JobScheduler {
         case .success(let release):
             noteFired(release, part)
             let count = count + release.count
-            if tellsChanges { tellFired(part, rest: release.rest) }
+            if audience.followsChanges { tellFired(part, rest: release.rest) }
             guard let rest = release.rest else {
                 return part.isSynced
                     ? effects.answer(reply, .count(count)) : confirm(.count(count), reply)

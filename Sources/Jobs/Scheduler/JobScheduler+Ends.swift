@@ -54,7 +54,7 @@ extension JobScheduler {
         }
         keepEnd(completion, of: entry, isStored: job?.isStored == true)
         if let job { leave(job, JobAnswer(outcome, of: id)) }
-        if isRoomAwaited { effects.append(.roomMayBe) }
+        if audience.awaitsRoom { effects.append(.roomMayBe) }
         endReleases()
     }
 
@@ -65,7 +65,7 @@ extension JobScheduler {
     ) {
         let (id, outcome) = (completion.job, completion.outcome)
         // The clients that watch it are told of each step.
-        if tellsChanges || !watches.isEmpty {
+        if audience.followsChanges || !audience.watches.isEmpty {
             began(id, on: completion.thread, at: completion.startedAt)
         }
         do throws(JobStoreError) {
@@ -73,8 +73,8 @@ extension JobScheduler {
             try book.finish(
                 entry, outcome, on: completion.thread, from: completion.startedAt,
                 at: completion.endedAt, keepsPayload: !isStored)
-            if !watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
-            if tellsChanges { tell(.finish(outcome), of: entry, at: completion.endedAt) }
+            if !audience.watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
+            if audience.followsChanges { tell(.finish(outcome), of: entry, at: completion.endedAt) }
         } catch {
             effects.note(.error, "job \(id): \(error); please report this fault")
         }
@@ -135,7 +135,7 @@ extension JobScheduler {
         // Its expiry is for the first beginning.
         endExpiry(of: job)
         job.hasBegunElsewhere()
-        if notesOldestWaiting { note(waiting: job) }
+        if audience.notesOldestWaiting { note(waiting: job) }
         leaveIfChanging(job)
     }
 
@@ -147,7 +147,7 @@ extension JobScheduler {
         job.forgiveAttempt()
         recordRequeue(job)
         endExpiry(of: job)
-        if notesOldestWaiting { note(waiting: job) }
+        if audience.notesOldestWaiting { note(waiting: job) }
         leaveIfChanging(job)
     }
 
@@ -166,7 +166,7 @@ extension JobScheduler {
         job.stuckSince = now.unixMilliseconds
         noteBeginning(of: job)
         if let known = book.job(id) { tellWatchers(of: known) }
-        if tellsChanges { tell(.stuck, of: job) }
+        if audience.followsChanges { tell(.stuck, of: job) }
     }
 
     // MARK: - Taking back
@@ -195,7 +195,7 @@ extension JobScheduler {
         recordEnd(of: job, nil, outcome, at: now.unixMilliseconds)
         environment.endedUnbegun(job.id, of: job.thread, outcome)
         leave(job, JobAnswer(outcome, of: job.id))
-        if isRoomAwaited { effects.append(.roomMayBe) }
+        if audience.awaitsRoom { effects.append(.roomMayBe) }
     }
 
     /// Sees to it that a job does not begin.

@@ -55,22 +55,23 @@ extension JobScheduler {
 
     /// A job is parked that ends if it has not begun by a moment.
     mutating func noteParkedExpiry(at moment: Int64) {
-        guard moment < parkedExpiry.next else { return }
-        parkedExpiry.next = moment
+        guard moment < queues.parkedExpiry.next else { return }
+        queues.parkedExpiry.next = moment
         setExpiryAlarm()
     }
 
     private mutating func setExpiryAlarm() {
-        alarms.cancel(parkedExpiry.alarm)
-        parkedExpiry.alarm = nil
-        guard parkedExpiry.next != .max else { return }
-        parkedExpiry.alarm = alarms.set(.parkedExpiry, at: now.monotonic(at: parkedExpiry.next))
+        alarms.cancel(queues.parkedExpiry.alarm)
+        queues.parkedExpiry.alarm = nil
+        guard queues.parkedExpiry.next != .max else { return }
+        queues.parkedExpiry.alarm = alarms.set(
+            .parkedExpiry, at: now.monotonic(at: queues.parkedExpiry.next))
     }
 
     mutating func findExpiredNow() {
-        parkedExpiry.alarm = nil
+        queues.parkedExpiry.alarm = nil
         // A job that is parked from here on sets it again.
-        parkedExpiry.next = .max
+        queues.parkedExpiry.next = .max
         findExpired(after: .first)
     }
 

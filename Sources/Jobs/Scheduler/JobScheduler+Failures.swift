@@ -92,7 +92,7 @@ extension JobScheduler {
         }
         for job in answer.jobs { readmit(job) }
         for id in answer.droppedIDs {
-            if tellsChanges { tellDropped(id, book.entry(id)) }
+            if audience.followsChanges { tellDropped(id, book.entry(id)) }
             _ = book.dropFailed(id)
             environment.dropped(id)
         }
@@ -145,9 +145,9 @@ extension JobScheduler {
     }
 
     private mutating func dropInMemory(_ id: JobID) -> Bool {
-        let known = tellsChanges ? book.entry(id) : nil
+        let known = audience.followsChanges ? book.entry(id) : nil
         guard book.dropFailed(id) else { return false }
-        if tellsChanges { tellDropped(id, known) }
+        if audience.followsChanges { tellDropped(id, known) }
         environment.dropped(id)
         return true
     }
@@ -163,7 +163,7 @@ extension JobScheduler {
         let again = entry(job, selector, group, nil)
         again.move(to: .committing)
         book.activate(again)
-        if notesOldestWaiting { note(waiting: again) }
+        if audience.notesOldestWaiting { note(waiting: again) }
         offerInOrder(again)
         return true
     }
@@ -172,7 +172,7 @@ extension JobScheduler {
     private mutating func readmit(_ job: Job) {
         guard let group = served.knownGroup(of: job.thread) else { return }
         _ = book.dropFailed(job.id)
-        if tellsChanges { tellRunAgain(job) }
+        if audience.followsChanges { tellRunAgain(job) }
         let queue = queues.queue(job.queue, of: group)
         let due = job.dueAt ?? job.acceptedAt
         guard !stage.keepsDelayed, queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {

@@ -97,7 +97,7 @@ extension JobScheduler {
         if let waiters = cancels.takeWaiters(of: job.id) {
             adopted.withWaiters { $0.add(waiters, &alarms, environment) }
         }
-        if watches.isWatched(job.id) { effects.append(.listen(adopted)) }
+        if audience.watches.isWatched(job.id) { effects.append(.listen(adopted)) }
         return adopted
     }
 }

@@ -44,8 +44,8 @@ extension JobScheduler {
     package mutating func release(
         _ thread: String, keepsNew: Bool = false, _ reply: ReplyToken
     ) {
-        releases.threads.insert(thread)
-        if keepsNew { releases.kept.insert(thread) }
+        served.releases.threads.insert(thread)
+        if keepsNew { served.releases.kept.insert(thread) }
         let released = queues.all.filter { $0.name.thread == thread }
         for queue in released { queue.release() }
         for job in book.activeJobs {
@@ -57,17 +57,17 @@ extension JobScheduler {
             if withdrawAttempt(of: job) { leaveToOwner(job, queue) }
         }
         if !released.isEmpty { keep(.release(released.map(\.name))) }
-        releases.waiting.append(Releases.Release(thread: thread, reply: reply))
+        served.releases.waiting.append(Releases.Release(thread: thread, reply: reply))
         endReleases()
     }
 
     /// Takes over the stored jobs of a thread; answers `done` when it knows the jobs that hold up
     /// others.
     package mutating func claim(_ thread: String, _ reply: ReplyToken) {
-        guard releases.includes(thread) else { return effects.answer(reply, .done) }
+        guard served.releases.includes(thread) else { return effects.answer(reply, .done) }
         guard !stage.isRefusing else { return effects.answer(reply, .failed(.shuttingDown)) }
-        guard !releases.waiting.contains(where: { $0.thread == thread }) else {
-            return releases.claims.append(Releases.Release(thread: thread, reply: reply))
+        guard !served.releases.waiting.contains(where: { $0.thread == thread }) else {
+            return served.releases.claims.append(Releases.Release(thread: thread, reply: reply))
         }
         guard cancels.bulkTurns.enter(.claim(thread, reply)) else { return }
         beginToClaim(thread, reply)
@@ -91,10 +91,10 @@ extension JobScheduler {
         case .success where stage.isRefusing:
             effects.answer(reply, .failed(.shuttingDown))
         // An earlier claim has been answered.
-        case .success where !releases.includes(thread): effects.answer(reply, .done)
+        case .success where !served.releases.includes(thread): effects.answer(reply, .done)
         case .success(let blockers):
-            releases.threads.remove(thread)
-            releases.kept.remove(thread)
+            served.releases.threads.remove(thread)
+            served.releases.kept.remove(thread)
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
             // Before anything is loaded that they hold up.
@@ -137,16 +137,16 @@ extension JobScheduler {
 
     /// Answers the releases whose last running job has ended.
     mutating func endReleases() {
-        if !releases.endings.isEmpty { tellEnded() }
-        guard !releases.waiting.isEmpty else { return }
+        if !served.releases.endings.isEmpty { tellEnded() }
+        guard !served.releases.waiting.isEmpty else { return }
         let busy = Set(book.activeJobs.filter { $0.queue?.isReleased == true }.map(\.thread))
-        releases.waiting.removeAll { release in
+        served.releases.waiting.removeAll { release in
             guard !busy.contains(release.thread) else { return false }
             effects.answer(release.reply, .done)
             return true
         }
-        for claim in releases.claims where !busy.contains(claim.thread) {
-            releases.claims.removeAll { $0.reply == claim.reply }
+        for claim in served.releases.claims where !busy.contains(claim.thread) {
+            served.releases.claims.removeAll { $0.reply == claim.reply }
             self.claim(claim.thread, claim.reply)
         }
     }

@@ -3,7 +3,7 @@
 extension JobScheduler {
     /// Whether a job's payload is in memory, or known to be gone: then the answer comes at once.
     package mutating func knowsPayload(of id: JobID) -> Bool {
-        if book.active(id) != nil || !isKeeping { return true }
+        if book.active(id) != nil || !store.isKeeping { return true }
         forgetExpired()
         return book.job(id).map { !isPayloadStored(of: $0) } == true
     }
@@ -20,7 +20,7 @@ extension JobScheduler {
 
     /// Whether the store has the payload of a job that is known here and not active.
     private func isPayloadStored(of job: Job) -> Bool {
-        let isKept = isKeeping && !job.details.isVolatile
+        let isKept = store.isKeeping && !job.details.isVolatile
         return isKept && (!job.state.isEnded || job.state == .failed && !job.mayRunAgain)
     }
 

@@ -23,7 +23,7 @@ extension JobScheduler {
         for held in recovery.held { restoreHeld(held.job) }
         for job in recovery.blockers where book.active(job.id) == nil { restoreBlocker(job) }
         noteCounted(recovery.part)
-        reservedBelow = recovery.reservedBelow
+        book.reservedBelow = recovery.reservedBelow
         if let next = recovery.nextExpiry { noteParkedExpiry(at: next) }
         for queue in queues.all { bringMore(of: queue) }
     }

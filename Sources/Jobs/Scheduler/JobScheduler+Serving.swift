@@ -88,7 +88,7 @@ extension JobScheduler {
         }
         served.remove(group)
         leave(Self.names(of: group), of: group)
-        releases.endings.append((group, reply))
+        served.releases.endings.append((group, reply))
         endReleases()
     }
 
@@ -99,8 +99,8 @@ extension JobScheduler {
     /// Makes the queues of threads that come: what is accepted before they are claimed is parked.
     private mutating func prepare(_ names: [String], of group: ThreadGroup) {
         for thread in names {
-            releases.threads.insert(thread)
-            releases.kept.insert(thread)
+            served.releases.threads.insert(thread)
+            served.releases.kept.insert(thread)
             for priority in Priority.allCases {
                 let name = QueueName(thread: thread, priority: priority)
                 let queue = queues.queue(name, of: group, mayHoldMore: true)
@@ -121,8 +121,8 @@ extension JobScheduler {
     private mutating func leave(_ names: [String], of group: ThreadGroup) {
         guard !names.isEmpty else { return }
         let threads = Set(names)
-        releases.threads.formUnion(threads)
-        releases.kept.formUnion(threads)
+        served.releases.threads.formUnion(threads)
+        served.releases.kept.formUnion(threads)
         let left = queues.all.filter { threads.contains($0.name.thread) }
         for queue in left {
             queue.release()
@@ -216,8 +216,8 @@ extension JobScheduler {
                 case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: false
                 }
             }.map(\.group.index))
-        let ended = releases.endings.filter { !busy.contains($0.group.index) }
-        releases.endings.removeAll { !busy.contains($0.group.index) }
+        let ended = served.releases.endings.filter { !busy.contains($0.group.index) }
+        served.releases.endings.removeAll { !busy.contains($0.group.index) }
         for ending in ended { effects.answer(ending.reply, .done) }
     }
 
@@ -238,7 +238,7 @@ extension JobScheduler {
             suspend(job)
         }
         group.suspended.reverse()
-        releases.endings.append((group, reply))
+        served.releases.endings.append((group, reply))
         endReleases()
     }
 
@@ -288,8 +288,8 @@ extension JobScheduler {
     /// The daemon goes down: suspended groups go on with their present threads.
     mutating func giveUpChanges() {
         for group in served.groups where group.isSuspended { offerSuspended(of: group) }
-        let endings = releases.endings
-        releases.endings = []
+        let endings = served.releases.endings
+        served.releases.endings = []
         for ending in endings { effects.answer(ending.reply, .failed(.shuttingDown)) }
     }
 
@@ -300,11 +300,11 @@ extension JobScheduler {
 
     /// Has the effect `confirm` with this tag come when all jobs of an earlier run are counted.
     package mutating func whenCounted(tag: UInt64) {
-        if areCounted { effects.confirm(tag, nil) } else { countTags.append(tag) }
+        if areCounted { effects.confirm(tag, nil) } else { queues.countTags.append(tag) }
     }
 
     mutating func tellCounted() {
-        for tag in countTags { effects.confirm(tag, nil) }
-        countTags = []
+        for tag in queues.countTags { effects.confirm(tag, nil) }
+        queues.countTags = []
     }
 }

@@ -43,7 +43,7 @@ extension JobScheduler {
         forgetBuffers()
         let abandoned = abandon { $0.withdrawAttempt(of: $1) }
         // The jobs in turn are in the store only: it takes part when a client cancels many.
-        if isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
+        if store.isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
         return abandoned
     }
 
@@ -132,8 +132,7 @@ extension JobScheduler {
         book.removeAllActive()
         orders = OrderKeeper()
         cancels = PendingCancels()
-        commits.removeAll()
-        inquiries.removeAll()
+        store.removeAll()
         alarms.removeAll()
         effects = JobEffects()
     }

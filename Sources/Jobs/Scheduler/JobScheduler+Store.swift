@@ -14,33 +14,37 @@ extension JobScheduler {
         case .loadedDelayed(let queue, let place, let result):
             loadedDelayed(queue, after: place, result)
         case .counted(let part): noteCounted(part)
-        case .confirmed(let ticket, let fault): confirmed(inquiries.take(ticket), fault)
-        case .found(let ticket, let result): found(inquiries.take(ticket), result)
+        case .confirmed(let ticket, let fault): confirmed(store.inquiries.take(ticket), fault)
+        case .found(let ticket, let result): found(store.inquiries.take(ticket), result)
         case .named(let ticket, let result):
-            guard case .repeated(let error, let reply) = inquiries.take(ticket) else { return }
+            guard case .repeated(let error, let reply) = store.inquiries.take(ticket) else {
+                return
+            }
             if case .success(let named?) = result { return answerKnown(named, reply) }
             effects.answer(reply, .failed(error))
         case .payload(let ticket, let result):
-            if case .payload(let id, let reply) = inquiries.take(ticket) {
+            if case .payload(let id, let reply) = store.inquiries.take(ticket) {
                 payload(of: id, result, reply)
             }
         case .settled(let ticket, let result):
-            if case .resolve(let change) = inquiries.take(ticket) { resolved(change, result) }
+            if case .resolve(let change) = store.inquiries.take(ticket) { resolved(change, result) }
         case .fired(let ticket, let part, let result):
-            if case .fire(let count, let reply) = inquiries.take(ticket) {
+            if case .fire(let count, let reply) = store.inquiries.take(ticket) {
                 fired(part, result, besides: count, reply)
             }
         case .listed(let ticket, let result):
-            if case .list(let listing) = inquiries.take(ticket) { listed(listing, result) }
-        case .cancelled(let ticket, let result): endedParked(inquiries.take(ticket), result)
+            if case .list(let listing) = store.inquiries.take(ticket) { listed(listing, result) }
+        case .cancelled(let ticket, let result): endedParked(store.inquiries.take(ticket), result)
         case .expiring(let ticket, let result):
-            if case .findExpired = inquiries.take(ticket) { foundExpired(result) }
+            if case .findExpired = store.inquiries.take(ticket) { foundExpired(result) }
         case .claimed(let ticket, let result):
-            if case .claim(let thread, let reply) = inquiries.take(ticket) {
+            if case .claim(let thread, let reply) = store.inquiries.take(ticket) {
                 claimed(thread, result, reply)
             }
         case .cancelledPart(let ticket, let result):
-            if case .cancelMany(let bulk) = inquiries.take(ticket) { cancelledPart(bulk, result) }
+            if case .cancelMany(let bulk) = store.inquiries.take(ticket) {
+                cancelledPart(bulk, result)
+            }
         }
     }
 

@@ -30,33 +30,18 @@ internal import Synchronization
 package struct JobScheduler: ~Copyable {
     /// The time of the present input; the driver calls `advance(to:)` before each.
     package private(set) var now: SchedulerTime
-    /// Whether the effect `roomMayBe` is wanted.
-    package var isRoomAwaited = false
-    /// Whether the effect `change` is wanted.
-    package var tellsChanges = false
-    /// Whether the oldest waiting jobs are noted.
-    var notesOldestWaiting = false
     /// The work of the driver.
     package var effects = JobEffects()
     package internal(set) var book: JobBook
     package internal(set) var queues: JobQueues
-    package internal(set) var commits = CommitQueue()
     package internal(set) var orders = OrderKeeper()
     package internal(set) var alarms = Alarms()
-    package var watches = JobWatches()
+    package internal(set) var store: StoreLink
+    package var audience = Audience()
     package internal(set) var stage = SchedulerStage()
     var served: ServedNames
     var names: UniqueNames
     var cancels = PendingCancels()
-    package internal(set) var inquiries = Inquiries()
-    var parkedExpiry = ParkedExpiry()
-    var releases = Releases()
-    /// Told when all jobs of an earlier run are counted.
-    var countTags: [UInt64] = []
-    /// Numbers below this one are kept back in the store.
-    var reservedBelow: UInt64 = 0
-    /// Whether a store keeps jobs.
-    let isKeeping: Bool
     let environment: any SchedulerEnvironment
     /// Spreads the pauses before further attempts.
     var jitter: SplitMix64
@@ -81,7 +66,7 @@ package struct JobScheduler: ~Copyable {
     ) {
         jitter = SplitMix64(seed: seed)
         self.now = now
-        self.isKeeping = isKeeping
+        store = StoreLink(isKeeping: isKeeping)
         self.environment = environment
         served = ServedNames(groups, selectors)
         book = JobBook(limits: limits, nextNumber: nextNumber)
@@ -96,7 +81,7 @@ package struct JobScheduler: ~Copyable {
     package var nextAlarm: Int64? { alarms.first }
 
     /// Whether clients are held back because too many bytes await their commit.
-    package var holdsClientsBack: Bool { commits.isFull }
+    package var holdsClientsBack: Bool { store.commits.isFull }
 
     /// Counts that had to be repaired: lines for the log.
     package func takeFaults() -> [String] {
@@ -136,7 +121,7 @@ package struct JobScheduler: ~Copyable {
 
     /// Asks the store something.
     mutating func ask(_ inquiry: Inquiry, _ command: (UInt64) -> StoreCommand) {
-        effects.keep(command(inquiries.expect(inquiry)))
+        effects.keep(command(store.inquiries.expect(inquiry)))
     }
 
     /// Has the store record an event of a job, if it keeps the job.
@@ -168,9 +153,9 @@ package struct JobScheduler: ~Copyable {
     /// Has the store keep back numbers before they are given to jobs that leave no trace there.
     mutating func reserveNumbers() {
         let half = StoreRecovery.reservedCount / 2
-        guard book.nextNumber + half > reservedBelow else { return }
-        reservedBelow = book.nextNumber + StoreRecovery.reservedCount
-        keep(.reserve(below: reservedBelow))
+        guard book.nextNumber + half > book.reservedBelow else { return }
+        book.reservedBelow = book.nextNumber + StoreRecovery.reservedCount
+        keep(.reserve(below: book.reservedBelow))
     }
 
     // MARK: - States of jobs
@@ -178,10 +163,10 @@ package struct JobScheduler: ~Copyable {
     /// Lets an event happen to a job, and tells the clients that watch it.
     mutating func apply(_ event: JobEvent, to id: JobID, at time: Int64? = nil) {
         // The book may drop a job as it ends.
-        let entry = tellsChanges ? book.entry(id) : nil
+        let entry = audience.followsChanges ? book.entry(id) : nil
         do throws(JobStoreError) {
             try book.apply(event, to: id, at: time ?? now.unixMilliseconds)
-            if !watches.isEmpty { tellWatchers(event, of: id) }
+            if !audience.watches.isEmpty { tellWatchers(event, of: id) }
             if let entry { tell(event, of: entry, at: time ?? now.unixMilliseconds) }
         } catch {
             // The scheduler asks for nothing that a job's state does not allow.
@@ -192,8 +177,10 @@ package struct JobScheduler: ~Copyable {
     /// An attempt has begun, as its thread says.
     package mutating func began(_ id: JobID, on thread: String, at time: Int64) {
         guard book.start(id, on: thread, at: time) else { return }
-        if !watches.isEmpty { tellWatchers(.start(worker: thread), of: id) }
-        if tellsChanges, let entry = book.entry(id) { tell(.running, of: entry, at: time) }
+        if !audience.watches.isEmpty { tellWatchers(.start(worker: thread), of: id) }
+        if audience.followsChanges, let entry = book.entry(id) {
+            tell(.running, of: entry, at: time)
+        }
     }
 
     /// Notes which jobs have begun: threads report only ends.

@@ -116,6 +116,7 @@ struct ServedNames {
     private(set) var allSelectors: [JobSelector]
     /// The selectors that were served and are not now.
     private(set) var closedSelectors: Set<String> = []
+    var releases = Releases()
     private var groupsByThread: [String: ThreadGroup] = [:]
     private var selectorsByName: [String: JobSelector] = [:]
     /// The results of the latest look-ups: most clients name the same thread and selector again and

@@ -29,12 +29,12 @@ enum WatchCommands {
         // Those it has not read yet count, or a client that never reads could watch for ever. Each
         // once.
         let client = session.number
-        let isNew = { !service.driver.scheduler.watches.isWatched($0, by: client) }
+        let isNew = { !service.driver.scheduler.audience.watches.isWatched($0, by: client) }
         let unreadCount = session.heldPushCount { number in
             isNew(JobID(number)) && !ids.contains(JobID(number))
         }
         let count =
-            service.driver.scheduler.watches.count(of: client) + ids.count(where: isNew)
+            service.driver.scheduler.audience.watches.count(of: client) + ids.count(where: isNew)
             + unreadCount
         guard count <= JobWatches.countMax else {
             throw WireError(
@@ -61,7 +61,7 @@ enum WatchCommands {
         let client = session.number
         return .integer(
             service.driver.input { scheduler in
-                ids.count { scheduler.watches.remove(client, from: $0) }
+                ids.count { scheduler.audience.watches.remove(client, from: $0) }
             })
     }
 

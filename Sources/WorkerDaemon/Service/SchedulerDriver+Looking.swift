@@ -14,7 +14,7 @@ extension SchedulerDriver {
         events = EventJournal(
             epoch: epoch, countMax: limits.events, byteCountMax: limits.eventBytes, loop: loop
         ) { [unowned self] isWanted in
-            scheduler.tellsChanges = isWanted
+            scheduler.audience.followsChanges = isWanted
             reportBeginnings()
             // Running jobs have begun without a report.
             if isWanted { input { $0.noteRunning() } }
@@ -30,7 +30,7 @@ extension SchedulerDriver {
 
     /// Has threads report the beginnings of jobs while a reader wants that.
     private func reportBeginnings() {
-        let isWanted = scheduler.tellsChanges || live != nil
+        let isWanted = scheduler.audience.followsChanges || live != nil
         for group in groups { group.beginnings.report(to: isWanted ? runner?.reports : nil) }
     }
 
@@ -41,7 +41,9 @@ extension SchedulerDriver {
     ///
     /// - Returns: how many it watched.
     @discardableResult
-    func stopWatching(_ client: UInt64) -> Int { input { $0.watches.removeAll(of: client) } }
+    func stopWatching(_ client: UInt64) -> Int {
+        input { $0.audience.watches.removeAll(of: client) }
+    }
 
     /// The threads behind a group's or a member's name.
     func group(of thread: String) throws(JobError) -> WorkerGroup {

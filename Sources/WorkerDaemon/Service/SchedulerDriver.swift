@@ -53,7 +53,7 @@ final class SchedulerDriver {
     var whenCompleted: (() -> Void)?
     /// Called when jobs have left while a client or a schedule waits for room.
     var whenRoomMayBe: (() -> Void)? {
-        didSet { scheduler.isRoomAwaited = whenRoomMayBe != nil }
+        didSet { scheduler.audience.awaitsRoom = whenRoomMayBe != nil }
     }
     /// Called when clients are held back no longer.
     var whenRelieved: (() -> Void)?
@@ -381,7 +381,7 @@ final class SchedulerDriver {
         let context = JobContext(job, in: group.pool)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
-        if needsWatch || scheduler.watches.isWatched(job.id) { listen(to: job) }
+        if needsWatch || scheduler.audience.watches.isWatched(job.id) { listen(to: job) }
         guard group.members.count > 1, job.thread == group.name else {
             return submit(job, context, handler, to: group)
         }

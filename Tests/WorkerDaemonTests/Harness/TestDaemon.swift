@@ -198,7 +198,7 @@ func withDaemon(
 }
 
 extension TestDaemon {
-    /// Runs a test's body, and shows the daemon's log if it fails or the daemon has ended by itself.
+    /// Runs a test's body; shows the daemon's log if it fails or the daemon has ended by itself.
     func check(_ body: () throws -> Void) throws {
         do {
             try body()

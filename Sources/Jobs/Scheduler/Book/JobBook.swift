@@ -36,6 +36,8 @@ package struct JobBook {
 
     /// The number of the next job.
     package private(set) var nextNumber: UInt64
+    /// Numbers below this one are kept back in the store.
+    var reservedBelow: UInt64 = 0
     /// How many jobs are active.
     package private(set) var activeCount = 0
     /// Whether jobs came in that are older than others here: then no listing can trust the chain.

@@ -10,12 +10,12 @@ extension JobScheduler {
     ///
     /// If a job is unknown, the answer says so, and the client watches the same jobs as before.
     package mutating func watch(_ ids: Set<JobID>, _ reply: ReplyToken) {
-        let request = WatchRequest(ids, reply, watches)
+        let request = WatchRequest(ids, reply, audience.watches)
         for id in ids {
             if let job = book.active(id) { noteBeginning(of: job) }
         }
         // Before anything is asked: what becomes of them meanwhile is told, too.
-        for id in ids { watches.add(reply.client, to: id) }
+        for id in ids { audience.watches.add(reply.client, to: id) }
         forgetExpired()
         let unknown = ids.filter { book.state(of: $0) == nil }
         request.missingCount = unknown.count
@@ -26,7 +26,7 @@ extension JobScheduler {
     /// All jobs that a client wants to watch were looked for.
     mutating func finish(_ request: WatchRequest) {
         if let fault = request.fault {
-            for id in request.added { watches.remove(request.client, from: id) }
+            for id in request.added { audience.watches.remove(request.client, from: id) }
             return effects.answer(request.reply, .failed(fault))
         }
         effects.answer(request.reply, .count(request.ids.count))
@@ -38,51 +38,51 @@ extension JobScheduler {
     /// - Parameter stored: the job as the store knows it, if it is not in memory.
     private mutating func greet(_ client: UInt64, _ id: JobID, _ stored: Job?) {
         // It may have ended since, which was told then.
-        guard watches.isWatched(id, by: client) else { return }
+        guard audience.watches.isWatched(id, by: client) else { return }
         if let job = book.active(id) { effects.append(.listen(job)) }
         guard let job = book.job(id) ?? stored else { return }
-        watches.tell(news(of: job), to: client, &effects)
+        audience.watches.tell(news(of: job), to: client, &effects)
     }
 
     // MARK: - Changes
 
     /// The thread of a job has begun it, or its handler has said how far it is.
     package mutating func changed(_ id: JobID) {
-        guard let due = watches.changed(id, at: now.monotonic) else { return }
+        guard let due = audience.watches.changed(id, at: now.monotonic) else { return }
         if due <= now.monotonic { return look(at: id) }
         _ = alarms.set(.look(id), at: due)
     }
 
     mutating func look(at id: JobID) {
-        watches.looked(at: id, at: now.monotonic)
-        guard let job = book.active(id), watches.isWatched(id) else { return }
+        audience.watches.looked(at: id, at: now.monotonic)
+        guard let job = book.active(id), audience.watches.isWatched(id) else { return }
         // The driver listens first: a change from here on is an input again.
         effects.append(.listen(job))
         noteBeginning(of: job)
         guard let known = book.job(id) else { return }
-        watches.tell(news(of: known), &effects)
+        audience.watches.tell(news(of: known), &effects)
     }
 
     /// Tells the clients that watch a job what the scheduler has made of it.
     mutating func tellWatchers(_ event: JobEvent, of id: JobID) {
-        guard watches.isWatched(id) else { return }
+        guard audience.watches.isWatched(id) else { return }
         switch event {
         case .finish(let outcome): tellWatchers(id, outcome)
         case .cancel: tellWatchers(id, .cancelled)
         case .expire: tellWatchers(id, .expired)
         case .release, .start, .retry, .putBack, .vanish, .runAgain:
-            if let job = book.job(id) { watches.tell(news(of: job), &effects) }
+            if let job = book.job(id) { audience.watches.tell(news(of: job), &effects) }
         }
     }
 
     /// Sends the watchers of a job its present state.
     mutating func tellWatchers(of job: Job) {
-        if watches.isWatched(job.id) { watches.tell(news(of: job), &effects) }
+        if audience.watches.isWatched(job.id) { audience.watches.tell(news(of: job), &effects) }
     }
 
     /// Tells the clients that watch a job how it ended, for the last time.
     mutating func tellWatchers(_ id: JobID, _ outcome: Outcome) {
-        guard watches.isWatched(id) else { return }
+        guard audience.watches.isWatched(id) else { return }
         // The book keeps only so many ended jobs: it may have dropped this one at once.
         let (active, known) = (book.active(id), book.job(id))
         let beginning = active.flatMap { self.beginning(of: $0) }
@@ -94,7 +94,7 @@ extension JobScheduler {
         news.failure = outcome.failureReason
         news.options = (active?.details.options ?? known?.details.options) ?? news.options
         news.isFinal = true
-        watches.tell(news, &effects)
+        audience.watches.tell(news, &effects)
     }
 
     private func news(of job: Job) -> JobUpdate {

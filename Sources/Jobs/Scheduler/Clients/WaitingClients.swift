@@ -29,7 +29,10 @@ struct WaitingClients {
     mutating func add(
         _ waiter: WaitingClient, _ alarms: inout Alarms, _ driver: any SchedulerEnvironment
     ) {
-        guard first != nil else { return first = waiter }
+        guard first != nil else {
+            first = waiter
+            return
+        }
         // Each time their number has doubled: constant on average, and clients that left are not
         // kept long.
         if count >= 16, count.nonzeroBitCount == 1 { removeOver(&alarms, driver) }

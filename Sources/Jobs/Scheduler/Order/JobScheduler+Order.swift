@@ -17,7 +17,7 @@ extension JobScheduler {
     ///
     /// The caller calls `offerLine` when all jobs that came with it have joined.
     mutating func joinLine(_ job: JobEntry) {
-        if notesOldestWaiting { note(waiting: job) }
+        if audience.notesOldestWaiting { note(waiting: job) }
         // A job that holds up others goes first.
         guard let queue = job.queue, job.part != .apart,
             !queue.isInMemory || front(of: queue) < .last

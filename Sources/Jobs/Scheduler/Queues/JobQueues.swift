@@ -14,6 +14,8 @@ package struct JobQueues {
     package let miscounts = Miscounts()
     /// How much of an earlier run has been counted.
     private var recovery = RecoveryCount()
+    /// The driver's tags that are confirmed when all of it has been counted.
+    var countTags: [UInt64] = []
     /// Jobs of an earlier run that were parked before the count reached them: they are counted
     /// already.
     private var parkedAgain: Set<JobID> = []
@@ -21,6 +23,7 @@ package struct JobQueues {
     package internal(set) var orphans = OrphanedJobs()
     /// Jobs whose selector is not configured any more.
     package internal(set) var unserved = UnknownSelectorJobs()
+    var parkedExpiry = ParkedExpiry()
 
     init(_ window: WindowLimits) { self.window = window }
 

@@ -72,7 +72,7 @@ extension JobScheduler {
     ///
     /// - Complexity: O(jobs in memory).
     package mutating func noteOldestWaiting(_ isWanted: Bool) {
-        notesOldestWaiting = isWanted
+        audience.notesOldestWaiting = isWanted
         for group in served.groups { group.oldestWaiting = isWanted ? OldestWaiting() : nil }
         guard isWanted else { return }
         book.forEachActive { job in

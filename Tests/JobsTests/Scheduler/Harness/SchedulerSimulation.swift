@@ -426,7 +426,7 @@ final class SchedulerSimulation {
             try check()
             if servesAll, driver.scheduler.orphanedCount == 0,
                 driver.scheduler.book.activeCount == 0, driver.scheduler.parkedCount == 0,
-                driver.scheduler.inquiries.count == 0, driver.answerCount == 0,
+                driver.scheduler.store.inquiries.count == 0, driver.answerCount == 0,
                 driver.reports.isEmpty
             {
                 return try checkEnd()

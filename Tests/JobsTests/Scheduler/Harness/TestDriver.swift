@@ -98,7 +98,7 @@ final class TestDriver: SchedulerEnvironment {
     var whenAnswered: (ReplyToken, JobAnswer) -> Void = { _, _ in }
     /// Told each change, if that is set before a life begins.
     var whenChanged: ((SchedulerChange) -> Void)? {
-        didSet { scheduler.tellsChanges = whenChanged != nil }
+        didSet { scheduler.audience.followsChanges = whenChanged != nil }
     }
     /// Called when a life has begun.
     var whenStarted: () -> Void = {}
@@ -189,7 +189,7 @@ final class TestDriver: SchedulerEnvironment {
         life = Life(new)
         heldOver = Dictionary(
             uniqueKeysWithValues: recovery.held.map { ($0.job.id, $0.holder) })
-        scheduler.tellsChanges = whenChanged != nil
+        scheduler.audience.followsChanges = whenChanged != nil
         input { $0.restore(recovery) }
         whenStarted()
     }

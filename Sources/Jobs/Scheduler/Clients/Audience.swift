@@ -1,0 +1,12 @@
+// What is told without being asked for each time.
+
+/// The clients that watch jobs, and the kinds of news that the driver wants.
+package struct Audience {
+    package var watches = JobWatches()
+    /// Whether the driver wants the effect `roomMayBe`.
+    package var awaitsRoom = false
+    /// Whether the driver wants the effect `change`.
+    package var followsChanges = false
+    /// Whether the oldest waiting jobs are noted, for `oldestWaiting`.
+    var notesOldestWaiting = false
+}
