@@ -55,6 +55,15 @@ package struct Command: Sendable {
         String(decoding: storage[position(of: index)], as: UTF8.self)
     }
 
+    /// Whether an argument consists of these bytes.
+    package func isEqual(to bytes: [UInt8], at index: Int) -> Bool {
+        let range = position(of: index)
+        guard bytes.count == range.count else { return false }
+        let (known, given) = (bytes.span, storage.span.extracting(range))
+        for place in known.indices where known[place] != given[place] { return false }
+        return true
+    }
+
     /// The integer that makes up the whole argument, in decimal, or nil.
     ///
     /// As strict as Redis: an optional minus and digits, no plus, no spaces, no leading zeros, and

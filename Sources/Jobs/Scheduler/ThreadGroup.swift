@@ -8,7 +8,10 @@ package final class ThreadGroup {
     /// The name by which any of its threads is addressed.
     package let name: String
     /// The names of its threads: `name` itself, or `name/1` to `name/n`.
-    package internal(set) var memberNames: [String]
+    package internal(set) var memberNames: [String] {
+        get { unsafe uncheckedMemberNames }
+        set { unsafe uncheckedMemberNames = newValue }
+    }
     /// How many jobs may wait for it.
     package internal(set) var maxQueued: Int {
         get { unsafe uncheckedMaxQueued }
@@ -36,6 +39,7 @@ package final class ThreadGroup {
     /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
     package private(set) var heldUpCount = 0
     // SAFETY: confined to the scheduler's thread, and no access calls out to anything.
+    @exclusivity(unchecked) private var uncheckedMemberNames: [String]
     @exclusivity(unchecked) private var uncheckedMaxQueued: Int
     @exclusivity(unchecked) private var uncheckedIsSuspended = false
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
@@ -55,7 +59,7 @@ package final class ThreadGroup {
     ) {
         self.index = index
         self.name = name
-        self.memberNames = memberNames
+        unsafe uncheckedMemberNames = memberNames
         unsafe uncheckedMaxQueued = maxQueued
         self.maxQueuedByteCount = maxQueuedByteCount
         unsafe uncheckedEnds = EndRate(at: startedAt)

@@ -53,7 +53,8 @@ enum JobCommands {
     private static func perform(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let arguments = try PerformArguments(command, service.driver.wall)
+        let arguments = try PerformArguments(
+            command, service.driver.wall, &service.recentNames)
         if !session.user.mayDoAll { try check(arguments, session.user) }
         try service.driver.checkWords(of: arguments.request)
         let reply = session.reserve(
@@ -63,7 +64,9 @@ enum JobCommands {
     }
 
     /// Refuses a job that a user may not hand in, or whose result it may not see.
-    private static func check(_ arguments: PerformArguments, _ user: User) throws(WireError) {
+    private static func check(_ arguments: borrowing PerformArguments, _ user: User)
+        throws(WireError)
+    {
         try user.check(thread: arguments.request.thread, selector: arguments.request.selector)
         // A unique name may lead to a job of another user.
         if arguments.patience != nil { try user.checkSeesPayloads("perform|wait") }

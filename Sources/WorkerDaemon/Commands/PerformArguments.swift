@@ -7,7 +7,7 @@ internal import RESP
 internal import Wording
 
 /// The arguments of PERFORM.
-struct PerformArguments {
+struct PerformArguments: ~Copyable {
     /// How it is used.
     static let usage =
         "thread selector [WAIT [ms]] [DELAY ms | AT unix-ms] "
@@ -23,10 +23,14 @@ struct PerformArguments {
     private(set) var tellsWhetherNew = false
     private var reader = JobOptionReader()
 
-    init(_ command: Command, _ wall: WallTime) throws(WireError) {
+    /// - Parameter names: those of the command before; of this one on return.
+    init(
+        _ command: Command, _ wall: WallTime, _ names: inout RecentNames
+    ) throws(WireError) {
         let payloadIndex = command.count - 1
+        names.read(command)
         request = JobRequest(
-            thread: command.text(at: 1), selector: command.text(at: 2),
+            thread: names.thread, selector: names.selector,
             payload: command.bytes(at: payloadIndex))
         var index = 3
         var places = OptionPlaces()
@@ -88,5 +92,30 @@ struct PerformArguments {
 
     private static func isNumeric(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}
+
+/// The thread and the selector of the latest PERFORM: mostly those of the next one, which then need
+/// not be made from its bytes again.
+struct RecentNames {
+    private struct Name {
+        var bytes: [UInt8] = []
+        var text = ""
+
+        mutating func read(_ command: Command, at index: Int) {
+            guard !command.isEqual(to: bytes, at: index) else { return }
+            bytes = command.bytes(at: index)
+            text = command.text(at: index)
+        }
+    }
+
+    private var names = (thread: Name(), selector: Name())
+
+    var thread: String { names.thread.text }
+    var selector: String { names.selector.text }
+
+    mutating func read(_ command: Command) {
+        names.thread.read(command, at: 1)
+        names.selector.read(command, at: 2)
     }
 }

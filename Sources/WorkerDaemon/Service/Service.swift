@@ -96,8 +96,14 @@ final class Service: SessionDelegate {
         _read { yield unsafe uncheckedScopeChecks }
         _modify { yield unsafe &uncheckedScopeChecks }
     }
+    /// The thread and the selector that PERFORM named last.
+    var recentNames: RecentNames {
+        _read { yield unsafe uncheckedRecentNames }
+        _modify { yield unsafe &uncheckedRecentNames }
+    }
     // SAFETY: confined to the loop's thread; a change of one calls nothing that looks at it. Each
-    // answer looks at both, and mostly finds them empty.
+    // job or answer looks at all of them, and mostly finds them empty or the same.
+    @exclusivity(unchecked) private var uncheckedRecentNames = RecentNames()
     @exclusivity(unchecked) private var uncheckedOpenAnswers: [ReplyToken: OpenAnswer] = [:]
     @exclusivity(unchecked) private var uncheckedWantedOutputs: [ReplyToken: Int] = [:]
     @exclusivity(unchecked) private var uncheckedScopeChecks: [ReplyToken: (ReplyToken) -> Void] =

@@ -79,7 +79,10 @@ package final class JobEntry {
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
     /// The number of its latest offer: later offers have larger ones.
-    package private(set) var turn: UInt64 = 0
+    package private(set) var turn: UInt64 {
+        get { unsafe uncheckedTurn }
+        set { unsafe uncheckedTurn = newValue }
+    }
     /// Rings when it is due.
     var release: Alarms.Handle?
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
@@ -105,6 +108,7 @@ package final class JobEntry {
     @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
     @exclusivity(unchecked) private var uncheckedRetry: RetryPlan
     @exclusivity(unchecked) private var uncheckedOrders: JobOrders
+    @exclusivity(unchecked) private var uncheckedTurn: UInt64 = 0
     @exclusivity(unchecked) private var uncheckedIsOfferPending = false
     @exclusivity(unchecked) private var uncheckedIsHeldOver = false
     @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
