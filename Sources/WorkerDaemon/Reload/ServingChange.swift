@@ -72,7 +72,11 @@ final class ServingChange {
     private func answered(_ error: JobError?) {
         self.error = self.error ?? error
         awaitedCount -= 1
-        if awaitedCount == 0 { next() }
+        guard awaitedCount == 0 else { return }
+        // It holds this object, and with it threads that a later change replaces.
+        let next = next
+        self.next = {}
+        next()
     }
 
     private func ask(

@@ -132,6 +132,26 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `threads that were replaced leave nothing behind`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            let files = "/proc/\(daemon.processID)/fd"
+            func reload(_ count: Int) throws {
+                try daemon.rewrite(
+                    section: "threads: { images: {}, ledger: {}, mail: { count: \(count) } }")
+                #expect(try client.reload().count == 1)
+                // Its loop watches descriptors from then on.
+                #expect(try client.call("PERFORM", "mail", "shout", "WAIT", "x").text == "X")
+            }
+            try reload(1)
+            let before = try Directory.names(in: files).count
+            for round in 0..<20 { try reload(2 - round % 2) }
+            try eventually("their descriptors are closed") {
+                try Directory.names(in: files).count <= before + 6
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `settings of a thread change without a pause`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
