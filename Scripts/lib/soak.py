@@ -13,21 +13,17 @@ import tempfile
 import threading
 import time
 
+import soak_reloads
 from resp import Client, Refused, sizes_of, start, verdict
 
-CONFIGURATION = """
-{ listen: { unix: "%(at)s/s", http: { unix: "%(at)s/h" } }, store: "%(at)s/jobs.sqlite",
-  log: { level: "error" },
-  threads: { one: {}, two: {}, pool: { count: 3 }, served: { count: 2 } },
-  limits: { retainedResults: 500, retainedFailures: 300, retainedFor: "10s" },
-  selectors: {
-    work: { worker: true, lease: "500ms", lost: 1000 },
-    count: { program: ["wc", "-c"], timeout: "5s" },
-    jam: { program: ["sh", "-c", "echo half; exit 3"] },
-    nap: { program: ["sleep", "0.05"], timeout: "20ms" } } }
-"""
 THREADS = ["one", "two", "pool"]
+PATHS = [b"/", b"/main.js", b"/metrics", b"/api/threads", b"/api/failures", b"/api/schedules",
+         b"/healthz"]
 SELECTORS = ["echo", "echo", "echo", "sha256", "fail", "sleep", "count", "jam", "nap"]
+CLIENTS, WORKERS = 4, 2
+# The clients that stay connected while the daemon is measured: also the one that measures and the
+# one that reloads.
+RESTING_CLIENTS = CLIENTS + WORKERS + 2
 # The second half of the run may grow by so much, as a part of its mean.
 GROWTH_MAX = 0.01
 
@@ -77,7 +73,7 @@ def steer(client, chance, jobs):
         client.call("PAUSE", thread)
     elif action in (1, 2):
         for name in THREADS:
-            client.call("RESUME", name)
+            resume(client, name)
     elif action == 3:
         client.call("CANCEL", job)
     elif action == 4:
@@ -116,6 +112,22 @@ def ask(path, target):
         raise Trouble("%s is answered with %s" % (target, answer[:60]))
 
 
+def kill_program(process, chance):
+    """Kills one of the programs that workerd runs, with SIGKILL."""
+    children = []
+    for task in os.listdir("/proc/%d/task" % process):
+        try:
+            with open("/proc/%d/task/%s/children" % (process, task)) as file:
+                children += [int(word) for word in file.read().split()]
+        except OSError:
+            continue  # The thread has ended.
+    if children:
+        try:
+            os.kill(chance.choice(children), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def vanish(path, chance):
     """A client that leaves in the middle of a command, or of a large answer."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -124,35 +136,51 @@ def vanish(path, chance):
             b"*4\r\n$7\r\nPERFORM\r\n$3\r\none\r\n$4\r\nec", b"*3\r\n$4\r\nJOBS\r\n$5\r\nLIMIT\r\n$4\r\n9999\r\n"]))
 
 
-def client_for_ever(at, seed, end, faults, allowed):
+def resume(client, thread):
+    """Resumes a thread that the present configuration may lack."""
+    try:
+        client.call("RESUME", thread)
+    except Refused as error:
+        if not str(error).startswith("NOTHREAD"):
+            raise
+
+
+def client_for_ever(at, configuration, seed, gate, end, faults, allowed):
     """Submits, steers, asks and vanishes until the end."""
-    chance, jobs, client = random.Random(seed), [], None
+    chance, jobs, client = random.Random(seed), [], Client(at + "/s")
     while not end.is_set():
         try:
-            client = client or Client(at + "/s")
-            for _ in range(chance.randrange(30)):
-                submit(client, chance, jobs)
-            # Programs take longer than submits: the queues would grow, and hide any other growth.
-            while not end.is_set() and int(client.figures("jobs")["waiting_jobs"]) > 1000:
-                for name in THREADS:
-                    client.call("RESUME", name)
-                time.sleep(0.05)
-            if chance.random() < 0.5:
-                steer(client, chance, jobs)
-            if chance.random() < 0.05:
-                ask(at + "/h", chance.choice([b"/metrics", b"/api/threads", b"/healthz"]))
-            if chance.random() < 0.05:
-                vanish(at + "/s", chance)
-            if chance.random() < 0.02:
-                client.close()
-                client = None
+            with gate:
+                act(client, at, configuration, chance, jobs, lambda: gate.is_closed or end.is_set())
+                if chance.random() < 0.02:
+                    client.close()
+                    client = Client(at + "/s")
             time.sleep(chance.random() * 0.02)
         except Refused as error:
             if str(error).split()[0] not in allowed:
                 faults.append("client %d: %s" % (seed, error))
         except (OSError, Trouble) as error:
             faults.append("client %d: %r" % (seed, error))
-            client = None
+            end.set()
+
+
+def act(client, at, configuration, chance, jobs, is_over):
+    """One round of a client."""
+    for _ in range(chance.randrange(30)):
+        submit(client, chance, jobs)
+    # Programs take longer than submits: the queues would grow, and hide any other growth.
+    while not is_over() and int(client.figures("jobs")["waiting_jobs"]) > 1000:
+        for name in THREADS:
+            resume(client, name)
+        time.sleep(0.05)
+    if chance.random() < 0.5:
+        steer(client, chance, jobs)
+    if chance.random() < 0.05:
+        ask(at + "/h", chance.choice(PATHS))
+    if chance.random() < 0.02:
+        soak_reloads.ask_encrypted(configuration)
+    if chance.random() < 0.05:
+        vanish(at + "/s", chance)
 
 
 def worker_for_ever(path, name):
@@ -176,6 +204,26 @@ def growth(values):
     slope = sum((place - middle) * (value - mean) for place, value in enumerate(half)) / max(
         1, sum((place - middle) ** 2 for place in range(count)))
     return slope * count / max(mean, 1)
+
+
+def measure(client, configuration, gate, daemon):
+    """The sizes of the daemon while no client asks for anything and no job runs."""
+    gate.close()
+    configuration.put(soak_reloads.WHOLE)
+    client.call("RELOAD")
+    for name in THREADS + ["served"]:
+        client.call("PAUSE", name)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        figures = client.figures("all")
+        if figures["running_jobs"] == "0" and int(figures["connected_clients"]) == RESTING_CLIENTS:
+            break
+        time.sleep(0.02)
+    sizes = sizes_of(daemon.pid)
+    for name in THREADS + ["served"]:
+        client.call("RESUME", name)
+    gate.open()
+    return sizes
 
 
 def draw(samples, path, seconds):
@@ -226,19 +274,27 @@ def settle(client):
 def main(binary, seconds, seed, picture):
     chance = random.Random(seed)
     at = tempfile.mkdtemp(prefix="workerd-soak-")
-    with open(at + "/workerd.json5", "w") as file:
-        file.write(CONFIGURATION % {"at": at})
+    configuration = soak_reloads.Configuration(at)
     daemon, client = start(binary, at)
     faults, end, samples = [], threading.Event(), []
-    allowed = {"NOJOB", "ERR", "BUSY", "NOSELECTOR", "STALE"}
-    clients = [threading.Thread(target=client_for_ever, args=(at, seed + n, end, faults, allowed))
-               for n in range(4)]
+    allowed = {"NOJOB", "ERR", "BUSY", "NOSELECTOR", "NOTHREAD", "STALE"}
+    tally = {"reloads": 0, "refused": 0}
+    gate = soak_reloads.Gate()
+    clients = [threading.Thread(
+        target=client_for_ever, args=(at, configuration, seed + n, gate, end, faults, allowed))
+        for n in range(CLIENTS)]
+    clients.append(threading.Thread(
+        target=soak_reloads.reload_for_ever,
+        args=(configuration, daemon, random.Random(seed + 4), gate, end, faults, tally)))
+    clients += [threading.Thread(
+        target=soak_reloads.read_streams_for_ever,
+        args=(at, random.Random(seed + n), gate, end, faults)) for n in (5, 6)]
 
     def hire(number):
         return subprocess.Popen(
             [sys.executable, "-B", __file__, "worker", at + "/s", "worker-%d" % number])
 
-    workers = [hire(number) for number in range(2)]
+    workers = [hire(number) for number in range(WORKERS)]
     for thread in clients:
         thread.start()
     try:
@@ -246,17 +302,21 @@ def main(binary, seconds, seed, picture):
         pause = max(0.2, seconds / 600)
         while time.monotonic() < began + seconds and not faults:
             time.sleep(pause)
-            samples.append(sizes_of(daemon.pid))
+            samples.append(measure(client, configuration, gate, daemon))
             if daemon.poll() is not None:
                 raise SystemExit("workerd has ended: see " + at)
             if chance.random() < 0.2:
-                number = chance.randrange(2)
+                number = chance.randrange(WORKERS)
                 workers[number].kill()
                 workers[number].wait()
                 workers[number] = hire(number)
+            if chance.random() < 0.3:
+                kill_program(daemon.pid, chance)
         end.set()
         for thread in clients:
             thread.join()
+        configuration.put(soak_reloads.WHOLE)
+        client.call("RELOAD")
         faults += settle(client)
         done = client.figures("jobs")
         if len(samples) > 20:
@@ -265,9 +325,11 @@ def main(binary, seconds, seed, picture):
                 if part > GROWTH_MAX]
         draw(samples, picture, seconds)
         last = samples[-1]
-        print("%s jobs done, %s failed, %s cancelled; %.0f MB, %d descriptors, %d threads; %s" % (
-            done["total_jobs_done"], done["total_jobs_failed"], done["total_jobs_cancelled"],
-            last["memory"], last["descriptors"], last["threads"], picture))
+        print("%s jobs done, %s failed, %s cancelled; %d reloads, %d refused; "
+              "%.0f MB, %d descriptors, %d threads; %s" % (
+                  done["total_jobs_done"], done["total_jobs_failed"], done["total_jobs_cancelled"],
+                  tally["reloads"], tally["refused"],
+                  last["memory"], last["descriptors"], last["threads"], picture))
     finally:
         end.set()
         for process in workers:
