@@ -7,6 +7,9 @@ package struct HTTPRefusal: Error, Sendable, Equatable {
     /// The fault, in a sentence for people.
     package let reason: String
 
+    /// The first bytes are those of TLS.
+    package static let tlsHandshake = HTTPRefusal(.badRequest, "TLS where plaintext is expected")
+
     /// Describes a refusal.
     package init(_ status: HTTPStatus, _ reason: String) {
         self.status = status

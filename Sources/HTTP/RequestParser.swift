@@ -22,6 +22,8 @@ package struct RequestParser: ~Copyable, Sendable {
     package static let headByteCountMax = 16 << 10
     /// The most fields of a header.
     package static let fieldCountMax = 64
+    /// The type of a record with a handshake of TLS (RFC 8446, 5.1).
+    private static let tlsHandshake: UInt8 = 22
     /// The memory that stays when nothing is pending.
     private static let retainedByteCountMax = 64 << 10
 
@@ -115,6 +117,7 @@ package struct RequestParser: ~Copyable, Sendable {
         }
         return nil
     }
+        if start < bytes.count, bytes[start] == Self.tlsHandshake { throw .tlsHandshake }
 
     /// Reads the line that ends where the scan has come to.
     ///

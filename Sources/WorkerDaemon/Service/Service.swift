@@ -70,6 +70,7 @@ final class Service: SessionDelegate {
     let passwordGate: PasswordGate
     private let warningOfHTTP: RareWarning
     private let warningOfTLS: RareWarning
+    private let warningOfPlaintext: RareWarning
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
     /// The limits of connections that come in.
@@ -145,6 +146,10 @@ final class Service: SessionDelegate {
             count == 1
                 ? "no TLS with a client \(client)"
                 : "no TLS with \(count) clients within a minute, the last one \(client)"
+        }
+        warningOfPlaintext = RareWarning(on: loop, log) { count, peer in
+            "TLS \(peer), where plaintext is expected"
+                + (count == 1 ? "" : ": the last of \(count) within a minute")
         }
         sessionLimits = SessionLimits(limits)
         if configuration.listen.http.isServed {
@@ -283,6 +288,10 @@ final class Service: SessionDelegate {
         case .plaintext, .fault:
             warningOfTLS.happened(from: "\(session.ends): \(fault.map { "\($0)" } ?? "")")
         }
+    }
+
+    func handshakeRefused(_ session: Session) {
+        warningOfPlaintext.happened(from: session.ends.description)
     }
 
     func sessionEnded(_ session: Session, reason: String) {

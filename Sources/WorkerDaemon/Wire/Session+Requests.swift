@@ -21,6 +21,7 @@ extension Session {
                 }
                 delegate.execute(.success(part), for: self)
             } catch {
+                if error == .tlsHandshake { delegate.handshakeRefused(self) }
                 closeAfterRefusal()
                 delegate.execute(.failure(error), for: self)
             }

@@ -371,6 +371,7 @@ final class Session {
         }
     }
 
+                if error == .tlsHandshake { delegate.handshakeRefused(self) }
     private func execute(_ request: Request) {
         commandCount += 1
         switch request {

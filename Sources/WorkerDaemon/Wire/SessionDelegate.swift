@@ -19,6 +19,8 @@ protocol SessionDelegate: AnyObject {
     func sessionWroteAll(_ session: Session)
     /// The handshake of a session with TLS has ended: well, or with a fault, and the session ends.
     func handshakeEnded(_ session: Session, _ fault: TLSError?)
+    /// The client of a session without TLS has begun a handshake of TLS; the session ends.
+    func handshakeRefused(_ session: Session)
     /// The session has ended, for this reason.
     func sessionEnded(_ session: Session, reason: String)
 }

@@ -140,11 +140,20 @@ import Testing
         let door = try scratch.passwordDoor(at: text, password: "x")
         let daemon = try TestDaemon(Setup(listen: door), in: scratch)
         defer { daemon.kill() }
-        let answer = try SecureClient.run(address, [])
-        #expect(answer.contains("wrong version number"), "\(answer)")
-        try withHTTPDoors { _, http in
+        for _ in 0..<3 {
+            let answer = try SecureClient.run(address, [])
+            #expect(answer.contains("wrong version number"), "\(answer)")
+        }
+        // The log tells the first one, and the others at the minute's end.
+        let warnings = daemon.log.split(separator: "\n").filter {
+            $0.contains(", where plaintext is expected")
+        }
+        #expect(warnings.count == 1, "\(warnings)")
+        #expect(warnings.first?.contains("warning: TLS from 127.0.0.1:") == true, "\(warnings)")
+        try withHTTPDoors { daemon, http in
             let answer = try SecureClient.run(http, [])
             #expect(answer.contains("wrong version number"), "\(answer)")
+            #expect(daemon.log.contains("warning: TLS from 127.0.0.1:"))
         }
     }
 
