@@ -75,6 +75,21 @@ package struct CertificateValidity: Sendable, Equatable {
         return nil
     }
 
+    /// An end within so many seconds is worth a warning: two weeks.
+    package static let warningSeconds: Int64 = 14 * 86_400
+
+    /// Why it isn't valid at a moment, or ends soon behind it; nil if neither.
+    package func warning(atUnixSeconds now: Int64) -> String? {
+        if let fault = fault(atUnixSeconds: now) { return fault }
+        guard let end = end.unixSeconds(offset: 0), end - now < Self.warningSeconds else {
+            return nil
+        }
+        return "expires on \(lastDay)"
+    }
+
+    /// The moment of its end, in seconds of Unix time.
+    package var endUnixSeconds: Int64? { end.unixSeconds(offset: 0) }
+
     /// The day on which it ends: `2027-01-31`.
     package var lastDay: String { day(end) }
 

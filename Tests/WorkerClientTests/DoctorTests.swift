@@ -66,6 +66,47 @@ struct `workerctl doctor` {
         #expect(missing["configuration"]?.text == "there is no \(none)")
     }
 
+    @Test(arguments: [
+        (-3_600, "fail", "expired 1 h 0 min ago"), (13 * 86_400, "warn", "is valid for 13 d 0 h"),
+        (15 * 86_400, "ok", "is valid for 15 d 0 h"),
+    ])
+    func `looks at certificates`(seconds: Int, state: String, words: String) throws {
+        let now = Int(WallClock.unixMilliseconds() / 1_000)
+        let figures =
+            "server_time_usec:\(now * 1_000_000)\r\ncertificate_expires_http:\(now + seconds)\r\n"
+        let server = try FakeServer({ session in
+            try session.greet()
+            #expect(try session.command() == ["INFO"])
+            try session.send("$\(figures.utf8.count)\r\n\(figures)\r\n")
+            session.readToEnd()
+        })
+        let found = try findings(["--socket", server.address.description], status: nil)
+        #expect(found["certificate"]?.state == state)
+        #expect(found["certificate"]?.text == "that of listen.http.tls \(words)")
+        try server.finish()
+    }
+
+    @Test func `looks at the files of certificates, and tells each warning`() throws {
+        let scratch = try Scratch()
+        let soon = try TestAuthority.shared().issue("soon", days: 3)
+        let password = try scratch.write(Array("hunter2\n".utf8), to: "password")
+        let daemon = try TestDaemon(
+            listen: """
+                tcp: "\(try freePort(at: "127.0.0.1"))", passwordFile: "\(password)",
+                tls: { certificate: "\(soon.certificate)", key: "\(soon.key)" }
+                """, in: scratch)
+        let found = try findings(["--socket", daemon.socket], status: 0)
+        #expect(found["certificate"]?.state == "warn")
+        let prefix = "that of listen.tls is valid for "
+        #expect(found["certificate"]?.text.hasPrefix(prefix) == true)
+        #expect(found["configuration"]?.text.contains(".pem expires on 20") == true)
+        let other = try TestAuthority.shared().issue("other")
+        try File.write(File.read(other.key, atMost: 1 << 20), to: soon.key)
+        let faulty = try findings(["--socket", daemon.socket], status: 1)
+        let text = faulty["configuration"]?.text ?? ""
+        #expect(text.contains(".key does not belong to the certificate"), "\(text)")
+    }
+
     @Test func `warns of jobs in memory only`() throws {
         let memory = try TestDaemon()
         let found = try findings(["--socket", memory.socket], status: 0)

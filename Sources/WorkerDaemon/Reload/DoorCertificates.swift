@@ -34,7 +34,8 @@ struct DoorCertificates: Sendable {
     /// No door has TLS.
     init() {}
 
-    /// Reads the files that a configuration names, and warns of certificates out of their time.
+    /// Reads the files that a configuration names, and warns of certificates out of their time, or
+    /// soon so.
     ///
     /// - Throws: the fault of a file.
     /// - Thread: any thread.
@@ -46,8 +47,8 @@ struct DoorCertificates: Sendable {
 
     /// Checks the files of a configuration without opening its doors.
     ///
-    /// - Returns: warnings: of certificates out of their time, and of files that can't be read
-    ///   here, as the daemon may run as another user.
+    /// - Returns: warnings: of certificates out of their time, or soon so, and of files that can't
+    ///   be read here, as the daemon may run as another user.
     /// - Throws: the fault of a file.
     static func check(_ listen: Configuration.Listen) throws(DaemonError) -> [String] {
         for (setting, tls, _) in doors(of: listen) {
@@ -68,6 +69,11 @@ struct DoorCertificates: Sendable {
     func context(of door: DoorSetting) -> TLSContext? {
         guard case .tcp = door.place else { return nil }
         return entries[door.dialect]?.context
+    }
+
+    /// When the certificate of a protocol's TCP door ends, in seconds of Unix time.
+    func endUnixSeconds(of dialect: Dialect) -> Int64? {
+        entries[dialect]?.context.validity?.endUnixSeconds
     }
 
     /// The later ones, but these where nothing has changed: their tickets stay good.
@@ -147,14 +153,14 @@ struct DoorCertificates: Sendable {
                 }
             throw SecretFile.fault("\(setting).\(key): \(file) \(error.reason)")
         }
-        let fault = context.validity?.fault(
+        let warning = context.validity?.warning(
             atUnixSeconds: WallClock.unixMilliseconds() / 1_000)
         let entry = Entry(
             context: context, certificate: SHA256.digest(of: files.certificate),
             key: SHA256.digest(of: files.key),
             authorities: files.authorities.map { SHA256.digest(of: $0) },
             requiresClient: files.requiresClient)
-        return (entry, fault.map { "\(setting).certificate: \(tls.certificate) \($0)" })
+        return (entry, warning.map { "\(setting).certificate: \(tls.certificate) \($0)" })
     }
 
     private static func contents(

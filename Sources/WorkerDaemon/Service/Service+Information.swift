@@ -74,10 +74,15 @@ extension Service {
     }
 
     private var clientLines: [(String, String)] {
-        [
+        let ends = [Dialect.commands, .requests].compactMap { dialect in
+            certificates.endUnixSeconds(of: dialect).map {
+                ("certificate_expires_\(dialect.doorName)", "\($0)")
+            }
+        }
+        return [
             ("connected_clients", "\(sessions.count)"),
             ("maxclients", "\(configuration.limits.connections)"),
-        ]
+        ] + ends
     }
 
     private var memoryLines: [(String, String)] {

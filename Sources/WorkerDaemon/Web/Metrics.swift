@@ -262,10 +262,21 @@ extension Service {
         page.family("workerd_connections", .gauge, "Connected clients, by their door.")
         var counts: [String: Int] = [:]
         for session in sessions.values {
-            counts[session.conversation == nil ? "redis" : "http", default: 0] += 1
+            let dialect = session.conversation == nil ? Dialect.commands : .requests
+            counts[dialect.doorName, default: 0] += 1
         }
-        for door in ["http", "redis"] {
+        for dialect in [Dialect.requests, .commands] {
+            let door = dialect.doorName
             page.series("workerd_connections", [("door", door)], Double(counts[door] ?? 0))
+        }
+        page.family(
+            "workerd_certificate_expiry_timestamp_seconds", .gauge,
+            "When the certificate of a door with TLS ends.")
+        for dialect in [Dialect.requests, .commands] {
+            guard let end = certificates.endUnixSeconds(of: dialect) else { continue }
+            page.series(
+                "workerd_certificate_expiry_timestamp_seconds", [("door", dialect.doorName)],
+                Double(end))
         }
         page.single(
             "workerd_connections_total", .counter, "Connections that came in.",

@@ -21,4 +21,7 @@ enum Dialect: Sendable {
     case commands
     /// HTTP.
     case requests
+
+    /// The name of its doors in figures.
+    var doorName: String { self == .commands ? "redis" : "http" }
 }

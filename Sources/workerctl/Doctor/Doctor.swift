@@ -57,15 +57,15 @@ struct Doctor {
 
     /// All findings, in the order in which they are told.
     func findings() -> [Finding] {
-        [configuration()] + socket() + [answer] + jobs() + store() + limits() + clockFinding()
-            + service()
+        configuration() + socket() + [answer] + certificates() + jobs() + store() + limits()
+            + clockFinding() + service()
     }
 
     private func figure(_ name: String) -> Int? { figures?[name].flatMap { Int($0) } }
 
     // MARK: - Configuration
 
-    private func configuration() -> Finding {
+    private func configuration() -> [Finding] {
         let path = namedConfiguration ?? pathOfRunningConfiguration() ?? Self.usualConfiguration
         let name = "configuration"
         let kind: File.Kind?
@@ -73,33 +73,42 @@ struct Doctor {
             kind = try File.kind(of: path)
             if kind != nil { _ = try File.read(path, atMost: 16 << 20) }
         } catch {
-            return .fail(
-                name, "\(path) can't be read: \(error.reason)",
-                try: "as root, or as the user of workerd")
+            return [
+                .fail(
+                    name, "\(path) can't be read: \(error.reason)",
+                    try: "as root, or as the user of workerd")
+            ]
         }
         guard kind != nil else {
-            return namedConfiguration == nil
-                ? .warn(name, "there is no \(path)", try: "\(program) doctor --config FILE")
-                : .fail(name, "there is no \(path)", try: "another path")
+            return [
+                namedConfiguration == nil
+                    ? .warn(name, "there is no \(path)", try: "\(program) doctor --config FILE")
+                    : .fail(name, "there is no \(path)", try: "another path")
+            ]
         }
         guard let daemon = ChildRun.pathOfDaemon() else {
-            return .warn(
-                name, "\(path) is not checked: there is no workerd beside workerctl or in PATH",
-                try: "workerd --config \(path) --check where it is installed")
+            return [
+                .warn(
+                    name,
+                    "\(path) is not checked: there is no workerd beside workerctl or in PATH",
+                    try: "workerd --config \(path) --check where it is installed")
+            ]
         }
         do throws(SystemError) {
             let run = try ChildRun(daemon, ["--config", path, "--check"])
             let lines = run.errors.split(separator: "\n").map(String.init)
             guard run.status == 0 else {
                 let more = lines.count > 1 ? ", and \(counted(lines.count - 1, "more fault"))" : ""
-                return .fail(
-                    name, (lines.first ?? "\(path) is faulty") + more,
-                    try: "\(daemon) --config \(path) --check")
+                return [
+                    .fail(
+                        name, (lines.first ?? "\(path) is faulty") + more,
+                        try: "\(daemon) --config \(path) --check")
+                ]
             }
-            guard let first = lines.first else { return .ok(name, "\(path) has no fault") }
-            return .warn(name, first, try: nil)
+            guard !lines.isEmpty else { return [.ok(name, "\(path) has no fault")] }
+            return lines.map { .warn(name, $0, try: nil) }
         } catch {
-            return .warn(name, "\(path) is not checked: \(error)", try: nil)
+            return [.warn(name, "\(path) is not checked: \(error)", try: nil)]
         }
     }
 
@@ -162,6 +171,32 @@ struct Doctor {
 
     private var rightsAdvice: String {
         "as root, or a group for clients: unixMode: \"0660\", and usermod -aG workerd USER"
+    }
+
+    // MARK: - Certificates
+
+    /// A certificate that ends within so many seconds is a warning: two weeks.
+    private static let renewalSeconds = 14 * 86_400
+
+    /// The certificates that the doors of the running daemon show.
+    private func certificates() -> [Finding] {
+        let now = (figure("server_time_usec") ?? 0) / 1_000_000
+        return [("redis", "tls"), ("http", "http.tls")].compactMap { door, setting in
+            figure("certificate_expires_\(door)").map { end in
+                certificate(of: "listen.\(setting)", endsIn: end - now)
+            }
+        }
+    }
+
+    private func certificate(of setting: String, endsIn seconds: Int) -> Finding {
+        let span = Durations.span(Int64(abs(seconds)) * 1_000)
+        let advice = "a new certificate in its files, then \(program) reload"
+        if seconds <= 0 {
+            return .fail("certificate", "that of \(setting) expired \(span) ago", try: advice)
+        }
+        let text = "that of \(setting) is valid for \(span)"
+        return seconds < Self.renewalSeconds
+            ? .warn("certificate", text, try: advice) : .ok("certificate", text)
     }
 
     // MARK: - Jobs and store

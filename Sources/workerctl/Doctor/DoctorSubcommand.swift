@@ -4,7 +4,7 @@ enum DoctorSubcommand {
     static var subcommand: Subcommand {
         Subcommand(
             name: "doctor", arguments: "",
-            summary: "Checks configuration, socket, rights, store, limits and clock.",
+            summary: "Checks configuration, socket, rights, certificates, store, limits, clock.",
             details: """
                 Each line is ok, warn or FAIL, with what to do. The exit status is 1 if one is FAIL.
                 The configuration is the one that the running daemon was started with, else

@@ -107,6 +107,31 @@ import Testing
         }
     }
 
+    @Test func `that end within two weeks are a warning, and a figure of each door`() throws {
+        try withTLSDoors { daemon, door, http in
+            let soon = try TestAuthority.shared().issue("soon", days: 13)
+            let web = try HTTPTestClient(http, key: testKey, .testClient())
+            func ends() throws -> [Substring] {
+                try web.get("/metrics").text.split(separator: "\n").filter {
+                    $0.hasPrefix("workerd_certificate_expiry_timestamp_seconds{")
+                }
+            }
+            let before = try ends()
+            #expect(before.count == 2)
+            #expect(!daemon.log.contains("expires on"))
+            try daemon.scratch.install(soon)
+            #expect(try daemon.connect().call("RELOAD").texts?.count == 2)
+            #expect(daemon.log.contains("cert.pem expires on 20"))
+            let now = Double(WallClock.unixMilliseconds()) / 1_000
+            for (line, older) in zip(try ends(), before) {
+                let halves = line.split(separator: " ")
+                let days = ((Double(halves[1]) ?? 0) - now) / 86_400
+                #expect(days > 12 && days <= 13, "\(line)")
+                #expect(line != older)
+            }
+        }
+    }
+
     @Test func `that have expired are a warning`() throws {
         let scratch = try Scratch()
         let (text, address) = try freeLoopbackAddress()
