@@ -12,14 +12,12 @@ struct DoorSetting: Equatable {
     }
 
     let place: Place
-    let dialect: Dialect
+    var dialect: Dialect
     /// The permissions of a Unix socket.
     let mode: UInt32
 
-    /// Whether it is the same door, whatever its permissions.
-    func isSame(as other: DoorSetting) -> Bool {
-        place == other.place && dialect == other.dialect
-    }
+    /// Whether it is the same socket, whatever its permissions and protocol.
+    func isSame(as other: DoorSetting) -> Bool { place == other.place }
 
     /// Whether its clients have to authenticate first.
     var asksForPassword: Bool { if case .tcp = place { true } else { false } }
@@ -73,9 +71,24 @@ extension Service {
             throw error
         }
         doors += opened
+        changeDialects(as: listen)
         self.certificates = certificates
         for (setting, door) in doors { door.tls = certificates.context(of: setting) }
         return opened.map(\.door)
+    }
+
+    /// Lets doors that stay speak the protocol that a configuration has for their addresses.
+    private func changeDialects(as listen: Configuration.Listen) {
+        let wanted = listen.doors
+        for (index, (setting, door)) in doors.enumerated() {
+            guard let now = wanted.first(where: { $0.isSame(as: setting) }),
+                now.dialect != setting.dialect
+            else { continue }
+            doors[index].setting.dialect = now.dialect
+            door.dialect = now.dialect
+            let name = now.dialect == .requests ? "HTTP" : "the Redis protocol"
+            log.notice("\(door.address) speaks \(name) from now on; its connections go on")
+        }
     }
 
     private func open(

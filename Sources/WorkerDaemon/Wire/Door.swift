@@ -10,8 +10,8 @@ internal import TLS
 final class Door {
     /// Whether clients have to give the password before anything else.
     let asksForPassword: Bool
-    /// The protocol of its connections.
-    let dialect: Dialect
+    /// The protocol of the connections that come in.
+    var dialect: Dialect
     let address: String
     /// TLS of the connections that come in; nil for plaintext.
     var tls: TLSContext?

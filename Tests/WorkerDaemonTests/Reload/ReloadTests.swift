@@ -211,6 +211,48 @@ import Testing
     func `lets schedules come, go and change, and keeps those of commands`() throws {
         let every = "thread: \"images\", selector: \"echo\""
         let setup = Setup(
+    @Test(.timeLimit(.minutes(2)))
+    func `lets doors of two protocols change their addresses with each other`() throws {
+        let scratch = try Scratch()
+        let (first, second) = (try freeLoopbackAddress(), try freeLoopbackAddress())
+        try scratch.write("\(testKey)\n", to: "key")
+        try File.setMode(0o600, of: scratch.file("key"))
+        func listen(_ redis: String, _ http: String, _ unix: (String, String)) throws -> String {
+            try scratch.passwordDoor(at: redis, password: "secret")
+                + ", http: { tcp: \"\(http)\", keyFile: \"$DIR/key\", unix: \"$DIR/\(unix.1)\" }"
+        }
+        let setup = Setup(listen: try listen(first.text, second.text, ("s", "h")))
+        let daemon = try TestDaemon(setup, in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let early = try TestClient(first.address)
+        #expect(try early.call("AUTH", "secret").text == "OK")
+        let more = try listen(second.text, first.text, ("h", "s"))
+        try daemon.rewrite(section: "listen: { unix: \"$DIR/h\", \(more) }")
+        let reply = try client.call("RELOAD")
+        #expect(
+            reply.texts == [
+                "listen.unix: \(scratch.file("s")) → \(scratch.file("h"))",
+                "listen.tcp: \(first.text) → \(second.text)",
+                "listen.http.tcp: \(second.text) → \(first.text)",
+                "listen.http.unix: \(scratch.file("h")) → \(scratch.file("s"))",
+            ], "\(reply)")
+        #expect(
+            daemon.log.contains(
+                "\(first.text) speaks HTTP from now on; its connections go on\n"))
+        #expect(try client.call("PING").text == "PONG")
+        #expect(try early.call("PING").text == "PONG")
+        let moved = try TestClient(second.address)
+        #expect(try moved.call("PING").errorWord == "NOAUTH")
+        #expect(try moved.call("AUTH", "secret").text == "OK")
+        let web = try HTTPTestClient(first.address, key: testKey)
+        #expect(try web.get("/api/threads").status == 200)
+        let local = try HTTPTestClient(.unix(UnixAddress(scratch.file("s"))))
+        #expect(try local.get("/api/threads").status == 200)
+        let other = try TestClient(.unix(UnixAddress(scratch.file("h"))))
+        #expect(try other.call("PING").text == "PONG")
+    }
+
             store: "\"$DIR/jobs.sqlite\"",
             more:
                 "schedules: { stays: { every: \"1h\", \(every) }, "
