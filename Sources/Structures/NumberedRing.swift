@@ -10,8 +10,8 @@
 /// - Complexity: O(1) on average to append, O(1) to look up.
 package struct NumberedRing<Element> {
     private var elements = FIFO<(element: Element, byteCount: Int)>()
-    private let countMax: Int
-    private let byteCountMax: Int
+    private var countMax: Int
+    private var byteCountMax: Int
     /// The bytes of the kept elements, as `append` was told.
     package private(set) var byteCount = 0
     /// The number of the next element, from 1 on.
@@ -35,6 +35,17 @@ package struct NumberedRing<Element> {
         elements.append((element, size))
         byteCount += size
         next += 1
+        dropOldest()
+    }
+
+    /// Changes the limits; drops the oldest elements over them.
+    package mutating func limit(countMax: Int, byteCountMax: Int) {
+        self.countMax = countMax
+        self.byteCountMax = byteCountMax
+        dropOldest()
+    }
+
+    private mutating func dropOldest() {
         while elements.count > countMax || byteCount > byteCountMax && elements.count > 1,
             let dropped = elements.popFirst()
         {

@@ -81,6 +81,11 @@ final class EventJournal {
         for reader in readers.values { reader.wake() }
     }
 
+    /// Keeps so many events, and so much of them, from now on.
+    func limit(countMax: Int, byteCountMax: Int) {
+        ring.limit(countMax: countMax, byteCountMax: byteCountMax)
+    }
+
     // MARK: - Readers
 
     /// Begins to serve a session, in place of an earlier reader of it.

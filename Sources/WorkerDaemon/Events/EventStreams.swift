@@ -64,7 +64,7 @@ extension Service {
     private func reader(
         of session: Session, _ threads: [String], whenMore: @escaping () -> Void
     ) throws -> (EventJournal, EventReader) {
-        guard let journal = driver.events else {
+        guard configuration.limits.events > 0, let journal = driver.events else {
             throw WireError(.err, "no events are kept (limits.events in the configuration is 0)")
         }
         let addressed = try threads.map { name in

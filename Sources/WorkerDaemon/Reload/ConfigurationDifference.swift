@@ -25,13 +25,6 @@ package struct ConfigurationDifference: Sendable {
         self.after = after
         if before.store != after.store { refuse("store") }
         if before.controlGroups != after.controlGroups { refuse("cgroup") }
-        // The ring of events, and the places that are kept for its readers, are made once.
-        for (name, limit) in [
-            ("events", \Configuration.Limits.events), ("eventBytes", \.eventBytes),
-            ("streams", \.streams),
-        ] where before.limits[keyPath: limit] != after.limits[keyPath: limit] {
-            refuse("limits.\(name)")
-        }
         addListen(before.listen, after.listen)
         addThreads()
         addSelectors()

@@ -83,6 +83,8 @@ extension Service {
         let limits = configuration.limits
         sessionLimits = SessionLimits(limits)
         strangers.limit(placeCount: limits.connections)
+        streams.countMax = limits.streams
+        driver.keepEvents(within: limits, epoch: epoch)
         driver.children.outputs.limit(byteCount: limits.retainedOutputBytes)
         driver.input { $0.limit(StoreLimits(limits)) }
     }

@@ -133,6 +133,9 @@ extension ValueComparison {
         compare("limits.retainedFailures", before.retainedFailures, after.retainedFailures)
         compare("limits.failuresFor", before.failuresFor, after.failuresFor)
         compare("limits.uniqueFor", before.uniqueFor, after.uniqueFor)
+        compare("limits.events", before.events, after.events)
+        compareSize("limits.eventBytes", before.eventBytes, after.eventBytes)
+        compare("limits.streams", before.streams, after.streams)
     }
 
     mutating func compareListen(

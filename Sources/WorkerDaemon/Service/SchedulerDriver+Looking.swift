@@ -8,8 +8,11 @@ internal import WorkerThreads
 extension SchedulerDriver {
     var wall: WallTime { clocks.wall }
 
-    /// Keeps the latest events for their readers.
+    /// Keeps the latest events for their readers, within other limits if that has begun.
     func keepEvents(within limits: Configuration.Limits, epoch: String) {
+        if let events {
+            return events.limit(countMax: limits.events, byteCountMax: limits.eventBytes)
+        }
         guard limits.events > 0 else { return }
         events = EventJournal(
             epoch: epoch, countMax: limits.events, byteCountMax: limits.eventBytes, loop: loop

@@ -16,7 +16,8 @@ final class OpenStreams {
     /// Signs of life that are due within this time are sent together.
     private static let leeway = Duration.seconds(5)
 
-    private let countMax: Int
+    /// The most streams of one user or address; those that are open go on above a lower limit.
+    var countMax: Int
     private let loop: ThreadRunLoop
     /// By the numbers of their sessions.
     private var open: [UInt64: (session: Session, peer: String, stream: HTTPStream?)] = [:]

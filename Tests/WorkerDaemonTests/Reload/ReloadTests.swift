@@ -84,6 +84,46 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `changes how many events are kept, and streams`() throws {
+        try withDaemon(Setup(limits: "events: 4, streams: 2")) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("HELLO", 3)
+            let reader = try EventClient(daemon)
+            func limit(_ text: String) throws {
+                try daemon.rewrite(section: "limits: { \(text) }")
+                #expect(try client.call("RELOAD").errorWord == nil)
+            }
+            func oldest() throws -> String {
+                let late = try EventClient(daemon, "SINCE", .text(reader.begin))
+                let first = try late.next()
+                return "\(first.kind) \(first.details["count"] ?? "none")"
+            }
+            for _ in 0..<2 { _ = try client.call("PERFORM", "images", "echo", "WAIT", "x") }
+            _ = try reader.next(6)
+            #expect(try oldest() == "missed 2")
+            try limit("events: 2, streams: 2")
+            try eventually("its stream has ended") { try oldest() == "missed 4" }
+            try limit("events: 100, streams: 1")
+            let refused = try client.call("EVENTS")
+            #expect(refused.errorWord == "BUSY")
+            for _ in 0..<3 { _ = try client.call("PERFORM", "images", "echo", "WAIT", "x") }
+            _ = try reader.next(9)
+            try limit("events: 0")
+            #expect(try client.call("EVENTS").errorMessage?.contains("limits.events") == true)
+            try limit("events: 7")
+            #expect(try client.call("EVENTS").errorWord == nil)
+        }
+        // Also of a daemon that began without.
+        try withDaemon(Setup(limits: "events: 0")) { daemon in
+            try daemon.rewrite(section: "limits: { }")
+            #expect(
+                try daemon.connect().call("RELOAD").texts == ["limits.events: 0 → 10,000"])
+            let reader = try EventClient(daemon)
+            _ = try daemon.connect().call("PERFORM", "images", "echo", "x")
+            #expect(try reader.next().details["change"] == "accepted")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `is what SIGHUP asks for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -172,46 +212,6 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `gives users their new rights, and has removed users leave`() throws {
-        let operators = TestUser("boss", ["operate"])
-        let before = [
-            operators, TestUser("ann", ["observe"]), TestUser("bob", ["observe"]),
-            TestUser("cat", ["observe"]),
-        ]
-        try withUsers(before) { doors in
-            let boss = try doors.connect(as: operators)
-            let ann = try doors.connect(as: before[1])
-            let bob = try doors.connect(as: before[2])
-            #expect(try ann.call("THREADS").errorWord == nil)
-            #expect(try ann.call("PAUSE", "images").errorWord == "NOPERM")
-            let cat = TestUser("cat", ["observe"], secret: "another one")
-            try doors.daemon.scratch.writeUsers([
-                operators, TestUser("ann", ["operate"]), cat, TestUser("dan", ["submit"]),
-            ])
-            let lines = [
-                "user ann: other rights", "user bob: removed", "user cat: other secrets",
-                "user dan: added",
-            ]
-            #expect(try boss.call("RELOAD", "DRY").texts == lines)
-            #expect(try bob.call("THREADS").errorWord == nil)
-            #expect(try boss.call("RELOAD").texts == lines)
-            #expect(try ann.call("THREADS").errorWord == "NOPERM")
-            #expect(try ann.call("PAUSE", "images").errorWord == nil)
-            #expect(try bob.bytes() == nil)
-            _ = try doors.connect(as: cat)
-            #expect(throws: (any Error).self) { try doors.connect(as: before[3]) }
-            // A file with a fault changes nothing.
-            try doors.daemon.scratch.write("{ users: { boss: {} } }", to: "users")
-            #expect(try boss.call("RELOAD").errorMessage?.contains("users.boss.roles") == true)
-            #expect(try ann.call("RESUME", "images").errorWord == nil)
-        }
-    }
-
-    @Test(.timeLimit(.minutes(2)))
-    func `lets schedules come, go and change, and keeps those of commands`() throws {
-        let every = "thread: \"images\", selector: \"echo\""
-        let setup = Setup(
-    @Test(.timeLimit(.minutes(2)))
     func `lets doors of two protocols change their addresses with each other`() throws {
         let scratch = try Scratch()
         let (first, second) = (try freeLoopbackAddress(), try freeLoopbackAddress())
@@ -253,6 +253,46 @@ import Testing
         #expect(try other.call("PING").text == "PONG")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `gives users their new rights, and has removed users leave`() throws {
+        let operators = TestUser("boss", ["operate"])
+        let before = [
+            operators, TestUser("ann", ["observe"]), TestUser("bob", ["observe"]),
+            TestUser("cat", ["observe"]),
+        ]
+        try withUsers(before) { doors in
+            let boss = try doors.connect(as: operators)
+            let ann = try doors.connect(as: before[1])
+            let bob = try doors.connect(as: before[2])
+            #expect(try ann.call("THREADS").errorWord == nil)
+            #expect(try ann.call("PAUSE", "images").errorWord == "NOPERM")
+            let cat = TestUser("cat", ["observe"], secret: "another one")
+            try doors.daemon.scratch.writeUsers([
+                operators, TestUser("ann", ["operate"]), cat, TestUser("dan", ["submit"]),
+            ])
+            let lines = [
+                "user ann: other rights", "user bob: removed", "user cat: other secrets",
+                "user dan: added",
+            ]
+            #expect(try boss.call("RELOAD", "DRY").texts == lines)
+            #expect(try bob.call("THREADS").errorWord == nil)
+            #expect(try boss.call("RELOAD").texts == lines)
+            #expect(try ann.call("THREADS").errorWord == "NOPERM")
+            #expect(try ann.call("PAUSE", "images").errorWord == nil)
+            #expect(try bob.bytes() == nil)
+            _ = try doors.connect(as: cat)
+            #expect(throws: (any Error).self) { try doors.connect(as: before[3]) }
+            // A file with a fault changes nothing.
+            try doors.daemon.scratch.write("{ users: { boss: {} } }", to: "users")
+            #expect(try boss.call("RELOAD").errorMessage?.contains("users.boss.roles") == true)
+            #expect(try ann.call("RESUME", "images").errorWord == nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `lets schedules come, go and change, and keeps those of commands`() throws {
+        let every = "thread: \"images\", selector: \"echo\""
+        let setup = Setup(
             store: "\"$DIR/jobs.sqlite\"",
             more:
                 "schedules: { stays: { every: \"1h\", \(every) }, "
