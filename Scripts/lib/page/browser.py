@@ -19,7 +19,7 @@ class Failed(Exception):
 class Browser:
     """One window of a browser of its own."""
 
-    def __init__(self, directory, patience=20):
+    def __init__(self, directory, patience=20, accepts_any_certificate=False):
         self.patience = patience
         # Every address that was asked for since the start.
         self.all_requests = []
@@ -37,6 +37,7 @@ class Browser:
             arguments.append("--no-sandbox")
         answer = self._send("POST", "/session", {"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
+            "acceptInsecureCerts": accepts_any_certificate,
             "goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }}})

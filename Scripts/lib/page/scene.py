@@ -20,7 +20,7 @@ CONFIGURATION = """
 {
     listen: {
         unix: "%(at)s/socket",
-        http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d" },
+        http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d", %(tls)s },
     },
     users: "%(at)s/users",
     store: "%(at)s/jobs.sqlite",
@@ -54,6 +54,9 @@ USERS = """
 }
 """
 
+# With a certificate that is its own authority, as the browser is told to accept.
+TLS = 'tls: { certificate: "%(at)s/cert.pem", key: "%(at)s/key.pem" }'
+
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
 UNICODE = "Grüße aus \u202eברלין, Москва und Ζυρίχη"
 
@@ -77,15 +80,29 @@ class UnixConnection(http.client.HTTPConnection):
 class Scene:
     """A daemon in a directory of its own."""
 
-    def __init__(self, binaries, at, threads=0):
+    def __init__(self, binaries, at, threads=0, is_encrypted=False):
         self.binaries, self.at, self.port = binaries, at, free_port()
+        self.scheme = "https" if is_encrypted else "http"
+        if is_encrypted:
+            self.make_certificate()
+        tls = TLS % {"at": at} if is_encrypted else ""
         # A key for each user.
         self.keys = {user: secrets.token_hex(32) for user in ("night", "guest")}
         self.daemon = None
         more = " ".join(f"unit{number:04}: {{}}," for number in range(threads))
-        self.write("workerd.json5", CONFIGURATION % {"at": at, "port": self.port, "more": more})
+        self.write("workerd.json5", CONFIGURATION % {
+            "at": at, "port": self.port, "tls": tls, "more": more})
         self.write("users", USERS % {
             user: hashlib.sha256(key.encode()).hexdigest() for user, key in self.keys.items()})
+
+    def make_certificate(self):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-days", "90", "-subj", "/CN=localhost",
+             "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-keyout", f"{self.at}/key.pem", "-out", f"{self.at}/cert.pem"],
+            check=True, capture_output=True)
+        os.chmod(f"{self.at}/key.pem", 0o600)
 
     def write(self, name, text):
         with open(os.open(f"{self.at}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") \
@@ -94,7 +111,7 @@ class Scene:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}/"
+        return f"{self.scheme}://127.0.0.1:{self.port}/"
 
     def start(self):
         with open(f"{self.at}/log", "ab") as log:
@@ -124,8 +141,8 @@ class Scene:
                 if not part:
                     break
                 answer += part
-        found = re.search(rb"http://\S+#ticket=\S+", answer)
-        if not found:
+        found = re.search(rb"https?://\S+#ticket=\S+", answer)
+        if not found or not found[0].startswith(self.url.encode()):
             raise SystemExit(f"PAGE: {answer!r}")
         return found[0].decode()
 
@@ -229,6 +246,16 @@ class Scene:
                 longest = 25_000 if thread in ("images", "ledger") else 4_000
                 self.submit(thread, "sleep", str(dice.randint(50, longest)))
             time.sleep(dice.uniform(0.2, 2.0))
+
+    def until_idle(self):
+        """Waits until the threads have done all jobs."""
+        end = time.monotonic() + 900
+        while time.monotonic() < end:
+            threads = self.ask("GET", "/api/threads")["threads"]
+            if all(thread["state"] == "idle" and thread["waiting"] == 0 for thread in threads):
+                return
+            time.sleep(0.5)
+        raise SystemExit(f"the threads are not idle: {threads}")
 
     def release(self):
         """Ends the job that hangs."""

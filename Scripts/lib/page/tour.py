@@ -1,6 +1,6 @@
 """Goes through the page as a person does, and checks what it shows.
 
-    tour.py BINARIES [--quick | --pictures DIRECTORY]
+    tour.py BINARIES [--tls] [--quick | --pictures DIRECTORY]
 
 BINARIES is the directory of a build. Used by Scripts/page.
 """
@@ -520,9 +520,12 @@ def main():
     binaries, mode = sys.argv[1], sys.argv[2:]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="page.") as at:
-        scene = Scene(binaries, at)
+        scene = Scene(binaries, at, is_encrypted=is_encrypted)
         scene.start()
-        browser = Browser(f"{at}/browser")
+    is_encrypted = mode[:1] == ["--tls"]
+    if is_encrypted:
+        del mode[0]
+        browser = Browser(f"{at}/browser", accepts_any_certificate=is_encrypted)
         try:
             takes_pictures = mode[:1] == ["--pictures"]
             if takes_pictures:
@@ -531,6 +534,8 @@ def main():
             if takes_pictures:
                 scene.work(4, ["exports", "mail"])
             tour = Tour(browser, scene, jobs)
+                # Else the job to be shown as running waits behind those.
+                scene.until_idle()
             browser.resize(1200, 1100)
             browser.prefer(prefers_color_scheme="light")
             tour.enter()
@@ -540,6 +545,9 @@ def main():
                 print(step.__doc__)
                 step(tour)
             # Lost connections and refused keys were wanted.
+            secure = browser.run("return location.protocol + ' ' + isSecureContext")
+            tour.check(f"the page comes over {scene.scheme}",
+                       secure == f"{scene.scheme}: true", secure)
             complaints = [line for line in browser.complaints()
                           if "ERR_" not in line and "status of 401" not in line]
             tour.check("the browser complains of nothing", not complaints, complaints)
