@@ -37,7 +37,8 @@ enum ScheduleSubcommands {
         var table = Table([
             ("SCHEDULE", .left), ("WHEN", .left), ("MISSED", .left), ("OVERLAP", .left),
             ("THREAD", .left),
-            ("SELECTOR", .left), ("NEXT", .left), ("LAST JOB", .right), ("FROM", .left),
+            ("SELECTOR", .left), ("NEXT", .left), ("LAST JOB", .right),
+            ("LEFT OUT", .right), ("FROM", .left),
         ])
         for schedule in schedules {
             table.add([
@@ -45,7 +46,7 @@ enum ScheduleSubcommands {
                 shown(schedule["overlap"]),
                 shown(schedule["thread"]), shown(schedule["selector"]),
                 time(schedule["next-due-at"]), shown(schedule["last-job"]),
-                shown(schedule["from"]),
+                shown(schedule["left-out"]), shown(schedule["from"]),
             ])
         }
         try Output.write(table.text(invocation.style))

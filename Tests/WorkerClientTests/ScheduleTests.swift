@@ -24,6 +24,7 @@ struct `Schedules with a client` {
         let (beat, nightly) = (listed[0], listed[1])
         #expect(beat.rhythm == .every(.seconds(3_600)) && beat.missed == "once")
         #expect(beat.isFromCommand && beat.nextDueAt != nil && beat.lastJob == nil)
+        #expect(beat.leftOutCount == 0 && beat.lastLeftOutAt == nil)
         #expect(nightly.rhythm == .cron("30 3 * * *", zone: "Europe/Berlin"))
         #expect(nightly.thread == "mail" && nightly.selector == "shout")
         #expect(beat.overlap == "skip" && nightly.overlap == "queue")

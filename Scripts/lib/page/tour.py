@@ -299,6 +299,10 @@ def threads(tour):
     tour.check("schedules tell the next moment and the last job",
                "every 2 s" in text and " in " in text and "job " in text
                and "30 3 * * * Europe/Berlin" in text, text)
+    tour.shell("workerctl schedule busy --every 100ms --overlap skip exports sleep 60000")
+    browser.until_text("tbody", "without a job, the last ")
+    tour.check("schedules tell their missed moments", True)
+    tour.shell("workerctl unschedule busy && workerctl cancel exports sleep")
     tour.go("log")
     browser.until("the log", lambda: browser.is_seen("main .rows table, main .notice"))
     if browser.is_seen("main .rows table"):
@@ -518,36 +522,36 @@ STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quie
 
 def main():
     binaries, mode = sys.argv[1], sys.argv[2:]
+    is_encrypted = mode[:1] == ["--tls"]
+    if is_encrypted:
+        del mode[0]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="page.") as at:
         scene = Scene(binaries, at, is_encrypted=is_encrypted)
         scene.start()
-    is_encrypted = mode[:1] == ["--tls"]
-    if is_encrypted:
-        del mode[0]
         browser = Browser(f"{at}/browser", accepts_any_certificate=is_encrypted)
         try:
             takes_pictures = mode[:1] == ["--pictures"]
             if takes_pictures:
                 scene.work(11, ["exports", "mail", "images", "ledger", "reports", "scans", "imports"])
+                # Else the job to be shown as running waits behind those.
+                scene.until_idle()
             jobs = scene.fill()
             if takes_pictures:
                 scene.work(4, ["exports", "mail"])
             tour = Tour(browser, scene, jobs)
-                # Else the job to be shown as running waits behind those.
-                scene.until_idle()
             browser.resize(1200, 1100)
             browser.prefer(prefers_color_scheme="light")
             tour.enter()
             if takes_pictures:
                 return take_pictures(tour, mode[1])
+            secure = browser.run("return location.protocol + ' ' + isSecureContext")
+            tour.check(f"the page comes over {scene.scheme}",
+                       secure == f"{scene.scheme}: true", secure)
             for step in STEPS + [freshness]:
                 print(step.__doc__)
                 step(tour)
             # Lost connections and refused keys were wanted.
-            secure = browser.run("return location.protocol + ' ' + isSecureContext")
-            tour.check(f"the page comes over {scene.scheme}",
-                       secure == f"{scene.scheme}: true", secure)
             complaints = [line for line in browser.complaints()
                           if "ERR_" not in line and "status of 401" not in line]
             tour.check("the browser complains of nothing", not complaints, complaints)

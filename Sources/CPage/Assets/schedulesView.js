@@ -4,7 +4,7 @@ import { commandLine } from "./dialog.js";
 import { fill, h, morph } from "./dom.js";
 import { distance, fault, jobLink, momentLabel, nothing, table, threadLink } from "./parts.js";
 import { workerctl } from "./shell.js";
-import { duration } from "./text.js";
+import { count, duration } from "./text.js";
 
 /** A moment counts as missed when it has passed so long ago. */
 const lateMin = 5_000;
@@ -82,8 +82,15 @@ function row(schedule, now) {
       isLate ? ` missed ${distance(next, now)}` : ` ${distance(next, now)}`)),
     h("td", {}, momentLabel(schedule["last-run-at"], now),
       lastJob === null ? "" : [" ", jobLink(lastJob, `job ${lastJob}`)]),
-    h("td", {}, missedWords[schedule.missed] ?? schedule.missed),
+    h("td", {}, missedWords[schedule.missed] ?? schedule.missed, leftOut(schedule, now)),
     h("td", {}, schedule.from));
+}
+
+/** The moments that had no job of their own. */
+function leftOut(schedule, now) {
+  if (!schedule["left-out"]) return "";
+  return h("span.aside", {}, ` ${count(schedule["left-out"])} without a job, the last `,
+    momentLabel(schedule["left-out-at"], now));
 }
 
 function rhythm(schedule) {

@@ -26,6 +26,10 @@ public struct ScheduleDescription: Sendable, Equatable {
     public let lastRunAt: Int64?
     /// The number of that job.
     public let lastJob: UInt64?
+    /// How many of its moments had no job of their own, since the daemon's start or its own change.
+    public let leftOutCount: Int
+    /// When the latest of them was noticed; nil if there was none.
+    public let lastLeftOutAt: Int64?
 }
 
 extension ScheduleDescription {
@@ -46,6 +50,9 @@ extension ScheduleDescription {
         priority = try fields.text("priority")
         nextDueAt = fields.optionalTime("next-due-at")
         lastRunAt = fields.optionalTime("last-run-at")
+        // Daemons before these were there told the sum of all schedules only.
+        leftOutCount = fields.optionalInteger("left-out") ?? 0
+        lastLeftOutAt = fields.optionalTime("left-out-at")
         lastJob = fields.optionalInteger("last-job").flatMap { UInt64(exactly: $0) }
     }
 }

@@ -87,6 +87,8 @@ enum ScheduleCommands {
             entry("next-due-at", number(schedule.dueAt)),
             entry("last-run-at", number(schedule.progress.lastRunAt)),
             entry("last-job", number(schedule.progress.lastJob.map { Int64($0.number) })),
+            entry("left-out", .integer(schedule.leftOutSum)),
+            entry("left-out-at", number(schedule.leftOutAt)),
         ]
     }
 }

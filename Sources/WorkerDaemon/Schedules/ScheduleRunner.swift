@@ -30,6 +30,10 @@ final class ScheduleEntry {
     var isFaultTold = false
     /// How many moments its next job leaves out.
     var leftOutCount = 0
+    /// How many moments had no job of their own since this entry was made.
+    private(set) var leftOutSum = 0
+    /// When the latest of them was counted.
+    private(set) var leftOutAt: Int64?
     /// Jobs of it that may not have ended; of one whose jobs may overlap, the last only.
     var living: [JobID]
 
@@ -42,6 +46,13 @@ final class ScheduleEntry {
         living = record.progress.lastJob.map { [$0] } ?? []
         self.cron = cron
         self.zone = zone
+    }
+
+    /// Counts the moments that its next job has left out.
+    fileprivate func countLeftOut(at now: Int64) {
+        leftOutSum += leftOutCount
+        if leftOutCount > 0 { leftOutAt = now }
+        leftOutCount = 0
     }
 
     /// The moments at which it is due.
@@ -322,7 +333,7 @@ final class ScheduleRunner {
 
     func countLeftOut(by entry: ScheduleEntry) {
         leftOutCount += entry.leftOutCount
-        entry.leftOutCount = 0
+        entry.countLeftOut(at: driver.wall.unixMilliseconds())
     }
 
     /// Waits for the next moment, or for room.

@@ -213,6 +213,9 @@ extension TestClient {
             try eventually("it has room") {
                 try client.figure("schedules_without_room") == 0
             }
+            let beat = try client.schedule("beat")
+            #expect((beat?["left-out"]?.integer ?? 0) >= 3)
+            #expect((beat?["left-out-at"]?.integer ?? 0) > before + 500)
             // Each run was made or left out.
             #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
             let made = try client.figure("total_schedule_jobs")
