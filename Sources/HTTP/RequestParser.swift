@@ -27,6 +27,9 @@ package struct RequestParser: ~Copyable, Sendable {
     /// The memory that stays when nothing is pending.
     private static let retainedByteCountMax = 64 << 10
 
+    /// The largest piece of memory that is shared: what a large body took is freed.
+    private static let sharedByteCountMax = 256 << 10
+
     /// The longest body that is read; holds from the next head on.
     package var bodyByteCountMax: Int
 
@@ -74,6 +77,21 @@ package struct RequestParser: ~Copyable, Sendable {
         try bytes.append(addingCapacity: minimum, initializingWith: body)
     }
 
+    /// Takes the memory for the bytes to come from a buffer that the parsers of many connections
+    /// share, if this one holds none.
+    package mutating func takeMemory(_ spare: inout [UInt8]) {
+        if bytes.capacity == 0 { swap(&bytes, &spare) }
+    }
+
+    /// Gives the memory back for the next parser, unless bytes wait for the rest of their request.
+    package mutating func giveMemory(_ spare: inout [UInt8]) {
+        guard pendingByteCount == 0, bytes.capacity > 0 else { return }
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.sharedByteCountMax)
+        start = 0
+        spare = []
+        swap(&bytes, &spare)
+    }
+
     /// Takes the next part out of the buffer; nil if more bytes are needed.
     ///
     /// - Throws: the refusal, again at each further call.
@@ -99,6 +117,7 @@ package struct RequestParser: ~Copyable, Sendable {
 
     /// Looks at each byte of a head once, in order.
     private mutating func nextHead() throws(HTTPRefusal) -> RequestPart? {
+        if start < bytes.count, bytes[start] == Self.tlsHandshake { throw .tlsHandshake }
         while start + scannedCount < bytes.count {
             let byte = bytes[start + scannedCount]
             let isBehindReturn =
@@ -117,7 +136,6 @@ package struct RequestParser: ~Copyable, Sendable {
         }
         return nil
     }
-        if start < bytes.count, bytes[start] == Self.tlsHandshake { throw .tlsHandshake }
 
     /// Reads the line that ends where the scan has come to.
     ///

@@ -208,6 +208,38 @@ import Testing
         }
     }
 
+    @Test func `shares one piece of memory with others`() throws {
+        var spare: [UInt8] = []
+        func read(_ text: String, into parser: inout RequestParser) throws -> [RequestPart] {
+            parser.takeMemory(&spare)
+            defer { parser.giveMemory(&spare) }
+            parser.withUninitializedTail(atLeast: max(65_536, text.utf8.count)) { tail in
+                for byte in text.utf8 { tail.append(byte) }
+            }
+            var parts: [RequestPart] = []
+            while let part = try parser.next() { parts.append(part) }
+            return parts
+        }
+        // Only one that waits for the rest of a request keeps what it has read into.
+        var waiting = RequestParser(bodyByteCountMax: 1 << 20)
+        #expect(try read("GET / HT", into: &waiting) == [])
+        #expect(waiting.memoryByteCount >= 65_536)
+        #expect(spare.capacity == 0)
+        for _ in 0..<3 {
+            var parser = RequestParser(bodyByteCountMax: 1 << 20)
+            #expect(try read("GET / HTTP/1.1\r\nHost: a\r\n\r\n", into: &parser).count == 2)
+            #expect(parser.memoryByteCount == 0)
+            #expect(spare.capacity >= 65_536)
+        }
+        #expect(try read("TP/1.1\r\nHost: a\r\n\r\n", into: &waiting).count == 2)
+        #expect(waiting.memoryByteCount == 0)
+        // What a large body took is not kept.
+        let body = String(repeating: "x", count: 1 << 20)
+        let large = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1048576\r\n\r\n\(body)"
+        #expect(try read(large, into: &waiting).count == 2)
+        #expect(waiting.memoryByteCount == 0 && spare.capacity < 1 << 20)
+    }
+
     @Test(arguments: 0..<8) func `survives any change`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let corpus = Self.good + `A refused request`.wrong.map(\.0)

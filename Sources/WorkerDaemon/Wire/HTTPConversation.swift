@@ -53,9 +53,12 @@ final class HTTPConversation {
     }
 
     /// Reads once, with room for so many bytes.
+    ///
+    /// - Parameter spare: memory that many connections share.
     func read(
-        from socket: Session.Socket, atLeast byteCount: Int
+        from socket: Session.Socket, atLeast byteCount: Int, _ spare: inout [UInt8]
     ) throws(TLSError) -> ReadResult {
+        parser.takeMemory(&spare)
         var result = ReadResult.wouldBlock
         try parser.withUninitializedTail(atLeast: byteCount) {
             (room: inout OutputSpan<UInt8>) throws(TLSError) in

@@ -328,7 +328,8 @@ final class Session {
         var result = ReadResult.wouldBlock
         do throws(TLSError) {
             if let conversation {
-                result = try conversation.read(from: socket, atLeast: Self.readByteCount)
+                result = try conversation.read(
+                    from: socket, atLeast: Self.readByteCount, &outputRound.spareInput)
             } else {
                 parser.takeMemory(&outputRound.spareInput)
                 try parser.withUninitializedTail(atLeast: Self.readByteCount) {
@@ -344,12 +345,17 @@ final class Session {
         case .bytes:
             lastArrival = loop.now
             executeCommands()
+            return true
         case .end: inputEnded()
-        case .wouldBlock:
-            parser.giveMemory(&outputRound.spareInput)
-            return false
+        case .wouldBlock: giveMemory()
         }
-        return result != .end
+        return false
+    }
+
+    /// Leaves the memory for input to the session that reads next.
+    private func giveMemory() {
+        guard let conversation else { return parser.giveMemory(&outputRound.spareInput) }
+        conversation.parser.giveMemory(&outputRound.spareInput)
     }
 
     /// Executes the commands that have arrived, until one is incomplete or the client must read.
@@ -358,20 +364,20 @@ final class Session {
         guard !isExecuting else { return }
         isExecuting = true
         defer { isExecuting = false }
+        defer { giveMemory() }
         if let conversation { return executeRequests(conversation) }
-        defer { parser.giveMemory(&outputRound.spareInput) }
         while socket != nil, !isHeldBack, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
                 execute(request)
             } catch {
+                if error == .tlsHandshake { delegate.handshakeRefused(self) }
                 reply(.error("ERR \(error)"))
                 return closeWhenAnswered()
             }
         }
     }
 
-                if error == .tlsHandshake { delegate.handshakeRefused(self) }
     private func execute(_ request: Request) {
         commandCount += 1
         switch request {
