@@ -11,7 +11,7 @@ import Testing
 @Suite struct `Stores behave alike` {
     private static let count = askedNumber("STORE_HISTORIES") ?? 12
 
-    @Test(.timeLimit(.minutes(2)), arguments: (1...count).map { UInt64($0) })
+    @Test(.timeLimit(.minutes(5)), arguments: (1...count).map { UInt64($0) })
     func `a store in a file, and its twin`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let wall = TestWall()

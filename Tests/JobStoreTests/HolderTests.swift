@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct `Stores know who holds an attempt` {
-    @Test(.timeLimit(.minutes(2)), arguments: (1...20).map { UInt64($0) })
+    @Test(.timeLimit(.minutes(5)), arguments: (1...20).map { UInt64($0) })
     func `after crashes and in order`(seed: UInt64) throws {
         for store in [true, false] {
             let wall = TestWall()

@@ -7,7 +7,7 @@ import Support
 import Testing
 import SQLiteJobs
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AttemptLogTests {
     let directory: TestDirectory
     let path: String

@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `A client` {
     private static func run(_ home: String, _ arguments: [String]) throws -> CommandLineRun {
         try CommandLineRun(arguments, environment: ["XDG_RUNTIME_DIR": home])

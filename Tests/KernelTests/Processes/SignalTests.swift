@@ -5,7 +5,7 @@ import Glibc
 import Kernel
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SignalTests {
     @Test func `signals are read in place of having their effect, with who sent them`() throws {
         let signals: Set<Signal> = [.user1, .terminate]

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `listings that nobody reads take bounded memory and hold up no job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `what is in memory, asked for behind what is stored, is all answered`() throws {
         let scratch = try Scratch()
         do {
@@ -72,7 +72,7 @@ import Testing
         for id in ids { #expect(try client.reply()["id"]?.integer == id) }
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: ["RESULT", "PAYLOAD"])
+    @Test(.timeLimit(.minutes(5)), arguments: ["RESULT", "PAYLOAD"])
     func `stored results and payloads that nobody reads take bounded memory`(
         command: String
     ) throws {
@@ -112,7 +112,7 @@ import Testing
         #expect(try peak(daemon) - before < 48 << 20)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `clients that hang up behind their questions leave nothing to do`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()

@@ -25,7 +25,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `begins with everything, and goes on with changed rows`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -67,7 +67,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `shows what runs, and how far it is`() throws {
         try withObedient(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -92,7 +92,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `adds up to the same for a slow reader as for a fast one`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()

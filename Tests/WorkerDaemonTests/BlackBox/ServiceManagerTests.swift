@@ -54,7 +54,7 @@ import Testing
             environment: environment)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `hears when clients may come, and how long the end may take`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -77,7 +77,7 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `hears when a reload begins and when all of it is applied`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -99,7 +99,7 @@ import Testing
         #expect(manager.isSilent)
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `is not told of an end that may take hours, until it is asked for`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -116,7 +116,7 @@ import Testing
         #expect(try manager.message().hasPrefix("STOPPING=1\n"))
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
     func `hears that the daemon is alive, if it wants to`(_ wants: Bool) throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `hears that the daemon is alive, also while its disk is full`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))

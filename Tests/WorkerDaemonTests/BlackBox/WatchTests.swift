@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Watching` {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `tells what is so, each change and the end`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `tells of progress at most every 50 ms, and of the last in any case`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `ends with every end of a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `goes on over the attempts of a job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `holds for jobs that are in the journal only`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `WATCH and UNWATCH are older names, which no list shows`() throws {
         try withDaemon { daemon in
             let watcher = try Watcher(daemon)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `needs version 3, known jobs and not too many`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `tells who reads slowly the latest only`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [[1], []])
+    @Test(.timeLimit(.minutes(5)), arguments: [[1], []])
     func `tells who reads slowly nothing any more about what it has let go of`(ids: [Int]) throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -17,7 +17,7 @@ import WorkerDaemon
         try playScene(WindowLimits(countMax: countMax), hasTwin: true, scene)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
+    @Test(.timeLimit(.minutes(5)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
     func `ends at its moment, and who waits for it is told`(options: [CommandArgument]) throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -37,7 +37,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `ends also if there are more than memory and one part hold, and none of them begins`()
         throws
     {
@@ -66,7 +66,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `ends behind others that fill the memory, and when these have pushed it out of there`()
         throws
     {
@@ -97,7 +97,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `ends at the next look if the store refuses the first`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -119,7 +119,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `ends also if it was left for the next start because its thread was stopped`() throws {
         try play { world in
             try world.submit(["DELAY", 500, "EXPIRE", 1_000], [], token: 1)
@@ -138,7 +138,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func `ends at the right moment after a restart`(isCrash: Bool) throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -165,7 +165,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `may take its time with further attempts once it has begun`() throws {
         try play { world in
             try world.submit(["EXPIRE", 100, "RETRY", 1], [], token: 1)
@@ -183,7 +183,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `is not begun by its worker, though nobody has looked at the clock meanwhile`() throws {
         try play { world in
             try world.submit([], [], token: 1)
@@ -197,7 +197,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `waits behind one that is tried again, and ends there`() throws {
         try play { world in
             try world.submit(["RETRY", 1, "BLOCK"], [], token: 1)
@@ -219,7 +219,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `follows the clock on the wall`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
