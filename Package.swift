@@ -116,6 +116,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMimalloc", providers: [.apt(["libmimalloc-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", providers: [.apt(["libpq-dev"])]),
         target("Kernel", may: ["CLinux"]),
         target("Structures"),
         target("Wording"),
@@ -134,15 +135,25 @@ let package = Package(
         .target(name: "CPage", exclude: ["Assets"]),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
+            "Journals",
+            may: ["WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Wording"]),
+        target(
             "SQLiteJobs",
             may: [
-                "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Wording", "CSQLite",
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Journals", "Wording",
+                "CSQLite",
+            ]),
+        target(
+            "PostgreSQLJobs",
+            may: [
+                "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Journals", "Wording",
+                "CPostgreSQL",
             ]),
         target(
             "WorkerDaemon",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "RESP", "HTTP", "Jobs",
-                "SQLiteJobs", "TLS", "COpenSSL", "CPage", "Wording",
+                "SQLiteJobs", "PostgreSQLJobs", "TLS", "COpenSSL", "CPage", "Wording",
             ]),
         target(
             "WorkerClient",
@@ -195,6 +206,9 @@ let package = Package(
             name: "Support", dependencies: ["RunLoops", "Kernel", "Structures"],
             path: "Tests/Support",
             swiftSettings: rules),
+        .target(
+            name: "PostgreSQLServer", dependencies: ["Kernel", "Support"],
+            path: "Tests/PostgreSQLServer", swiftSettings: rules),
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         .target(name: "CRefusals", path: "Tests/CRefusals"),
         tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support", "CRefusals"]),
@@ -215,20 +229,26 @@ let package = Package(
         tests("RESPTests", may: ["RESP", "Support"]),
         tests("TLSTests", may: ["TLS", "Kernel", "Support"]),
         tests("HTTPTests", may: ["HTTP", "Support"]),
-        tests("JobStoreTests", may: ["Jobs", "SQLiteJobs", "StoreTwin", "Kernel", "Support"]),
+        tests(
+            "JobStoreTests",
+            may: [
+                "Jobs", "SQLiteJobs", "PostgreSQLJobs", "PostgreSQLServer", "StoreTwin", "Kernel",
+                "Support",
+            ]),
         .testTarget(
             name: "JobsTests",
             dependencies: ["Jobs", "Structures", "StoreTwin", "Kernel", "Support"],
             exclude: ["Histories"], swiftSettings: rules),
         tests(
             "SQLiteJobsTests",
-            may: ["SQLiteJobs", "Jobs", "Kernel", "Support", "CFaults", "CSQLite"]),
+            may: ["SQLiteJobs", "Journals", "Jobs", "Kernel", "Support", "CFaults", "CSQLite"]),
         .testTarget(
             name: "WorkerDaemonTests",
             dependencies: [
                 "WorkerDaemon", "WorkerClient", "WorkerThreads", "RunLoops", "RunLoopsTesting",
                 "RESP",
-                "Jobs", "SQLiteJobs", "StoreTwin", "TLS", "Kernel", "Wording", "Support",
+                "Jobs", "SQLiteJobs", "PostgreSQLServer", "StoreTwin", "TLS", "Kernel", "Wording",
+                "Support",
             ],
             swiftSettings: rules + mimalloc),
         .target(
@@ -255,7 +275,8 @@ let neededTargets: Set<String>? =
     case "fuzz":
         [
             "CLinux", "COpenSSL", "CSQLite", "Kernel", "Structures", "Wording", "TLS", "RunLoops",
-            "WorkerThreads", "RESP", "HTTP", "Jobs", "SQLiteJobs", "WorkerDaemon", "Fuzzing",
+            "WorkerThreads", "RESP", "HTTP", "Jobs", "Journals", "SQLiteJobs", "CPostgreSQL",
+            "PostgreSQLJobs", "WorkerDaemon", "Fuzzing",
         ]
     default: nil
     }

@@ -66,6 +66,7 @@ need_build_tools() {
     [ "${WORKERD_MALLOC-}" = system ] || exists /usr/include/mimalloc.h ||
         missing+=(libmimalloc-dev)
     exists /usr/include/sqlite3.h || missing+=(libsqlite3-dev)
+    exists /usr/include/postgresql/libpq-fe.h || missing+=(libpq-dev)
     exists /usr/include/stdio.h || missing+=(libc6-dev)
     exists /usr/lib/gcc/*/*/libstdc++.so || missing+=(libstdc++-12-dev)
     command -v ld >/dev/null || missing+=(binutils)
@@ -103,6 +104,14 @@ try_openssl() {
     if command -v openssl >/dev/null; then return 0; fi
     install_packages openssl && return 0
     say "openssl is missing; to have it: apt-get install openssl (as root)"
+    return 1
+}
+
+# Installs PostgreSQL, of which tests start a private server, if it is missing; without it, returns 1.
+try_postgresql() {
+    if exists /usr/lib/postgresql/15/bin/initdb && command -v psql >/dev/null; then return 0; fi
+    install_packages postgresql-15 && return 0
+    say "PostgreSQL is missing, and the tests that need it are skipped; to have it: apt-get install postgresql-15 (as root)"
     return 1
 }
 

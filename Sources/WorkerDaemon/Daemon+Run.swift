@@ -132,14 +132,22 @@ private final class RunningDaemon {
     private func openStore(
         serving selectors: Set<String>
     ) throws(DaemonError) -> (any JobStore, StoreRecovery) {
-        guard let path = configuration.store.path(in: Program.inheritedEnvironment()) else {
-            let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
-            log.notice("jobs are in memory only, and end with workerd\(advice)")
-            return (NoStore(), StoreRecovery())
+        guard let place = configuration.storePlace(in: Program.inheritedEnvironment()) else {
+            throw DaemonError(
+                "stateDirectory: is missing: with a database, attempts are noted in a file of this "
+                    + "machine; name a directory for it",
+                exitStatus: DaemonError.badConfiguration)
         }
+        let (children, log) = (children, log)
         do {
-            let opened = try OpenedStore.file(
-                path, configuration.limits, serving: selectors, log: log)
+            let kept = try OpenedStore.open(
+                place, configuration.limits, serving: selectors, log: log,
+                whenLost: { Self.end(children, log, because: $0) })
+            guard let opened = kept else {
+                let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
+                log.notice("jobs are in memory only, and end with workerd\(advice)")
+                return (NoStore(), StoreRecovery())
+            }
             let recovery = opened.recovery
             let found = recovery.part.amounts.values.reduce(into: [:]) {
                 $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
@@ -147,14 +155,14 @@ private final class RunningDaemon {
             let held = (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
             let waiting = found[.waiting] ?? 0
             log.notice(
-                "jobs are kept in \(path): "
+                "jobs are kept in \(opened.store.name): "
                     + (recovery.part.isLast
                         ? "\(waiting) waiting, \(held) delayed or buffered"
                         : "at least \(waiting + held) that have not ended"))
             return (opened.store, recovery)
         } catch let fault as StoreFault {
             // A fault that may have passed at another try, or one that can't.
-            let isPassing = [.inUse, .full, .failed].contains(fault.kind)
+            let isPassing = [.inUse, .full, .failed, .away].contains(fault.kind)
             throw DaemonError(
                 "store: \(fault)",
                 exitStatus: isPassing ? DaemonError.unavailable : DaemonError.badConfiguration)
@@ -162,6 +170,19 @@ private final class RunningDaemon {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
         }
     }
+
+    /// Ends the process: another daemon has the jobs, and may begin each of them.
+    ///
+    /// - Thread: any.
+    private static func end(_ children: ChildRegistry, _ log: Log, because fault: StoreFault) {
+        log.error("store: \(fault)")
+        children.killAll(within: lostStorePatience) {
+            ProcessExit.now(status: DaemonError.unavailable)
+        }
+    }
+
+    /// How long the programs of a daemon that has lost its store may take to end.
+    private static let lostStorePatience = Duration.seconds(1)
 
     /// Opens all descriptors that the main loop needs, before clients can take the last ones.
     private func prepareLoop() throws(DaemonError) {

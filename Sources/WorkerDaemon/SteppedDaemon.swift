@@ -44,11 +44,10 @@ package final class SteppedDaemon {
             (store, recovery) = other(Set(daemon.handlers.keys))
             journalThread = nil
         } else {
-            let opened = try configuration.store.path(in: [:]).map { path in
-                try OpenedStore.file(
-                    path, configuration.limits, serving: Set(daemon.handlers.keys),
-                    window: window, clocks: clocks, log: log)
-            }
+            let opened = try OpenedStore.open(
+                configuration.storePlace(in: [:]) ?? .memory, configuration.limits,
+                serving: Set(daemon.handlers.keys), window: window, clocks: clocks, log: log,
+                whenLost: { _ in })
             store = opened?.store ?? NoStore()
             journalThread = opened?.thread
             if let opened { recovery = opened.recovery }

@@ -3,6 +3,7 @@
 
 internal import Jobs
 internal import Kernel
+internal import PostgreSQLJobs
 internal import SQLiteJobs
 internal import WorkerThreads
 
@@ -14,17 +15,22 @@ struct OpenedStore {
     /// The thread on which it works, for tests that drive a daemon step by step; nil for none.
     let thread: WorkerThread?
 
-    /// Opens a file of jobs.
+    /// Opens the store of a configuration.
     ///
     /// - Parameters:
     ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
+    ///   - whenLost: called once when another daemon has taken the store, so that no job may begin
+    ///     any more. On a thread of the store.
+    /// - Returns: nil if nothing is kept.
     /// - Throws: `StoreFault`, or why there is no thread.
-    /// - Blocks: for the disk.
-    static func file(
-        _ path: String, _ limits: Configuration.Limits, serving selectors: Set<String>,
-        window: WindowLimits = WindowLimits(), clocks: Clocks = .system, log: Log
-    ) throws -> OpenedStore {
+    /// - Blocks: for the disk or the database server.
+    static func open(
+        _ place: Configuration.StorePlace, _ limits: Configuration.Limits,
+        serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
+        clocks: Clocks = .system, log: Log,
+        whenLost: @escaping @Sendable (StoreFault) -> Void
+    ) throws -> OpenedStore? {
         let storeLog = StoreLog { level, text in
             switch level {
             case .notice: log.notice(text)
@@ -32,9 +38,27 @@ struct OpenedStore {
             case .error: log.error(text)
             }
         }
-        let (journal, recovery) = try SQLiteJournal.open(
-            path, limits: StoreLimits(limits), serving: selectors, window: window, clocks: clocks,
-            log: storeLog)
-        return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
+        switch place {
+        case .memory: return nil
+        case .file(let path):
+            let (journal, recovery) = try SQLiteJournal.open(
+                path, limits: StoreLimits(limits), serving: selectors, window: window,
+                clocks: clocks, log: storeLog)
+            return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
+        case .database(let text, let attempts):
+            guard let address = ServerAddress(text) else {
+                throw StoreFault(.unfit, path: "store", detail: "it is no address of a database")
+            }
+            let (journal, recovery) = try PostgreSQLJournal.open(
+                address, attemptsPath: attempts, limits: StoreLimits(limits), serving: selectors,
+                window: window, clocks: clocks, log: storeLog, whenLost: whenLost)
+            return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
+        }
     }
+
+    /// Whether the text of a configuration begins as the address of a database does.
+    static func isMeantAsDatabase(_ text: String) -> Bool { ServerAddress.isMeant(by: text) }
+
+    /// Whether a text can be the address of a database.
+    static func canBeDatabase(_ text: String) -> Bool { ServerAddress(text) != nil }
 }

@@ -3,6 +3,7 @@
 
 import Jobs
 import Kernel
+import PostgreSQLServer
 import StoreTwin
 import Support
 import Synchronization
@@ -13,6 +14,20 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)), arguments: (1...count).map { UInt64($0) })
     func `a store in a file, and its twin`(seed: UInt64) throws {
+        try compare(seed: seed) { try ReopenedFile($0, $1) }
+    }
+
+    @Test(
+        .timeLimit(.minutes(2)),
+        .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
+        arguments: (1...count).map { UInt64($0) })
+    func `a store in a database, and its twin`(seed: UInt64) throws {
+        try compare(seed: seed) { try ReopenedDatabase($0, $1) }
+    }
+
+    private func compare(
+        seed: UInt64, _ other: (StoreLimits, WallTime) throws -> any Reopened
+    ) throws {
         var random = SeededRandom(seed: seed)
         let wall = TestWall()
         var limits = StoreLimits()
@@ -27,7 +42,7 @@ import Testing
         let runsAgain = random.chance(50)
         var history = History(random, runsAgain: runsAgain)
         let twin = Player(ReopenedTwin(limits, wall.time))
-        let file = Player(try ReopenedFile(limits, wall.time))
+        let file = Player(try other(limits, wall.time))
         for player in [twin, file] { try player.open(serving: history.selectors) }
         var past: [String] = []
         for step in 0..<60 {
@@ -56,7 +71,7 @@ import Testing
                     \(past.suffix(40).joined(separator: "\n"))
                     \(commands)
                     the twin \(expected)
-                    the file \(told)
+                    the other \(told)
                     """)
                 break
             }

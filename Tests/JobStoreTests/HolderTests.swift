@@ -2,6 +2,7 @@
 
 import Jobs
 import Kernel
+import PostgreSQLServer
 import Support
 import Synchronization
 import Testing
@@ -9,15 +10,22 @@ import Testing
 @Suite struct `Stores know who holds an attempt` {
     @Test(.timeLimit(.minutes(5)), arguments: (1...20).map { UInt64($0) })
     func `after crashes and in order`(seed: UInt64) throws {
-        for store in [true, false] {
-            let wall = TestWall()
-            let reopened: any Reopened =
-                store
-                ? ReopenedTwin(StoreLimits(), wall.time)
-                : try ReopenedFile(StoreLimits(), wall.time)
-            var life = HeldLives(SeededRandom(seed: seed), wall, reopened)
-            try life.run()
-        }
+        try live(seed) { ReopenedTwin(StoreLimits(), $0) }
+        try live(seed) { try ReopenedFile(StoreLimits(), $0) }
+    }
+
+    @Test(
+        .timeLimit(.minutes(2)),
+        .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
+        arguments: (1...8).map { UInt64($0) })
+    func `after crashes of a daemon with a database`(seed: UInt64) throws {
+        try live(seed) { try ReopenedDatabase(StoreLimits(), $0) }
+    }
+
+    private func live(_ seed: UInt64, _ make: (WallTime) throws -> any Reopened) throws {
+        let wall = TestWall()
+        var life = HeldLives(SeededRandom(seed: seed), wall, try make(wall.time))
+        try life.run()
     }
 
     @Test func `as words, and back`() throws {

@@ -3,6 +3,8 @@
 
 import Jobs
 import Kernel
+import PostgreSQLJobs
+import PostgreSQLServer
 import SQLiteJobs
 import StoreTwin
 import Support
@@ -76,6 +78,49 @@ final class ReopenedFile: Reopened {
                 try File.read(old + suffix, atMost: .max), to: path + suffix, mode: File.ownerOnly)
         }
         // Its further writes go to files that are never opened again.
+        store.close(nextNumber: 1)
+    }
+}
+
+/// The store in a database.
+final class ReopenedDatabase: Reopened {
+    private let directory: TestDirectory
+    private let limits: StoreLimits
+    private let wall: WallTime
+    let address: String
+    private var generation = 0
+    private var path: String { "\(directory.path)/attempts-\(generation)" }
+
+    init(_ limits: StoreLimits, _ wall: WallTime) throws {
+        directory = try TestDirectory()
+        address = try PostgreSQLServer.shared.get().makeDatabase()
+        self.limits = limits
+        self.wall = wall
+    }
+
+    func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery) {
+        guard let server = ServerAddress(address) else { throw Unexpected("address \(address)") }
+        let (journal, recovery) = try PostgreSQLJournal.open(
+            server, attemptsPath: path, limits: limits, serving: selectors,
+            window: WindowLimits(countMax: 8),
+            clocks: Clocks(loop: SystemClock(), wall: wall), log: StoreLog { _, _ in },
+            whenLost: { _ in })
+        return (journal, recovery)
+    }
+
+    func crash(_ store: any JobStore) throws {
+        let old = path
+        generation += 1
+        if try File.kind(of: old) != nil {
+            try File.write(try File.read(old, atMost: .max), to: path, mode: File.ownerOnly)
+        }
+        // The store writes nothing from here on: its epoch is over, as after a takeover.
+        try PostgreSQLServer.run(
+            """
+            UPDATE workerd.seats SET epoch = epoch + 1;
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """, at: address)
         store.close(nextNumber: 1)
     }
 }

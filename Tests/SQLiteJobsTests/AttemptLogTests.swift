@@ -2,6 +2,7 @@
 // these.
 
 import Jobs
+import Journals
 import Kernel
 import Support
 import Testing

@@ -26,15 +26,23 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case full
         /// Anything else that the system reports: an input or output error.
         case failed
+        /// The database server can't be reached, or another daemon holds its seat.
+        case away
+        /// The connection to the database server was lost and is there again; nothing was changed.
+        case interrupted
+        /// Another daemon has taken the seat: this one may not go on.
+        case lost
+        /// The database server, its configuration or this user's rights do not serve.
+        case unfit
     }
 
     /// The kind of the fault, for programs.
     package let kind: Kind
 
-    /// The path of the database.
+    /// The path of the database, or where its server is.
     package let path: String
 
-    /// SQLite's message, or the finding of a check.
+    /// The message of SQLite or PostgreSQL, or the finding of a check.
     package let detail: String
 
     /// A fault of the file at `path`.
@@ -66,6 +74,10 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
             "\(detail), and what is written there would be lost: move it back, or end this daemon "
                 + "and start another"
         case .full: "there is no room (\(detail)): make some on its disk"
+        case .away: "\(detail): it is tried again until it can be reached"
+        case .interrupted: "\(detail): the connection is there again"
+        case .lost: "\(detail): this daemon ends, and its jobs go on there"
+        case .unfit: detail
         case .failed: "it can't be read or written (\(detail)): look at its disk"
         }
     }

@@ -4,6 +4,7 @@
 
 package import Jobs
 internal import CSQLite
+internal import Journals
 
 /// A copy of a store in progress.
 ///

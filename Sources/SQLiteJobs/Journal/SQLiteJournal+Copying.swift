@@ -1,6 +1,7 @@
 // Copies the store on the journal's thread, part by part, as a backup asks for the parts.
 
 package import Jobs
+internal import Journals
 internal import Kernel
 internal import RunLoops
 internal import WorkerThreads
@@ -21,9 +22,9 @@ extension SQLiteJournal {
     /// - Thread: any.
     /// - Blocks: until the journal's thread has begun.
     func beginCopy(to path: String) throws -> (copy: Confined<StoreCopy>, byteCount: Int) {
-        let (writer, loop) = (writer, thread.runLoop)
+        let (writer, loop) = (journal.writer, thread.runLoop)
         return try thread.submitAndWait {
-            guard let store = writer.value.store else {
+            guard let store = writer.value.store as? SQLiteStore else {
                 throw SubmitError.stopped(thread: "journal")
             }
             let copy = try store.beginCopy(to: path, mark: SystemRandom.number())

@@ -55,7 +55,7 @@ package final class SQLiteStore {
     /// The live jobs that were asked to end since the opening.
     var askedToEnd: Set<JobID> = []
     /// The jobs that have a row with their holder.
-    var holds: Set<JobID> = []
+    package internal(set) var holds: Set<JobID> = []
     /// The jobs whose row with their holder the open transaction removes.
     var endedHolds: Set<JobID> = []
     /// Whether commits wait for the disk at present.
@@ -257,7 +257,7 @@ package final class SQLiteStore {
     }
 
     /// Keeps ended jobs within other limits from now on; those beyond go with later transactions.
-    func limit(_ limits: StoreLimits) {
+    package func limit(_ limits: StoreLimits) {
         self.limits = limits
         ended.takeLimits(of: .ended(within: limits))
         failed.takeLimits(of: .failed(within: limits))

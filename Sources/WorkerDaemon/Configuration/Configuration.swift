@@ -13,6 +13,9 @@ package struct Configuration: Sendable, Equatable {
     package var users: String?
     package var listen = Listen()
     package var store = Store.automatic
+    /// The directory of what a daemon with a database keeps on its own machine; nil for the service
+    /// manager's.
+    package var stateDirectory: String?
     /// The directory of backups; nil for one beside the store.
     package var backups: String?
     /// At least one, in the order of the file.
@@ -76,6 +79,7 @@ extension Configuration: ConfigurationSection {
         section.hasUsers = section.has("users")
         section.section("listen", into: &listen)
         section.read("store", into: &store, .store)
+        section.read("stateDirectory", into: &stateDirectory, .directory)
         section.read("backups", into: &backups, .directory)
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)

@@ -106,11 +106,15 @@ struct ProgramMark: Sendable {
 }
 
 extension Configuration {
-    /// A name that is unique among running daemons: the file of their jobs, or a door.
+    /// A name that is unique among running daemons: the file of their jobs or attempts, or a door.
     ///
     /// A real path: a restart through a symbolic link finds the programs of the life before.
     var ownPlace: String {
-        let path = store.path(in: Program.inheritedEnvironment()) ?? listen.unix
+        let path: String? =
+            switch storePlace(in: Program.inheritedEnvironment()) {
+            case .file(let path), .database(_, attempts: let path): path
+            case .memory, nil: listen.unix
+            }
         return path.map { File.realPath(of: $0) } ?? listen.tcp.map { "\($0)" } ?? ""
     }
 }

@@ -24,6 +24,7 @@ package struct ConfigurationDifference: Sendable {
         self.before = before
         self.after = after
         if before.store != after.store { refuse("store") }
+        if before.stateDirectory != after.stateDirectory { refuse("stateDirectory") }
         if before.controlGroups != after.controlGroups { refuse("cgroup") }
         addListen(before.listen, after.listen)
         addThreads()

@@ -33,8 +33,8 @@ internal import WorkerDaemon
                 "log.level: must be one of \"debug\", \"info\", \"notice\", \"warning\", \"error\","
                     + " is \"verbose\" (line 10, column 17)",
                 "log: is given twice, first at line 10, column 3 (line 10, column 30)",
-                "colour: unknown key, known are \"users\", \"listen\", \"store\", \"backups\","
-                    + " \"threads\", \"selectors\","
+                "colour: unknown key, known are \"users\", \"listen\", \"store\","
+                    + " \"stateDirectory\", \"backups\", \"threads\", \"selectors\","
                     + " \"schedules\", \"cgroup\", \"limits\", \"shutdown\", \"log\""
                     + " (line 11, column 3)",
             ])

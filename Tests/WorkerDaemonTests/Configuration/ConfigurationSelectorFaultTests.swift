@@ -232,8 +232,12 @@ internal import WorkerDaemon
     @Test(arguments: [
         (
             "jobs.sqlite",
-            "must be \"memory\" or an absolute path such as \"/var/lib/workerd/jobs.sqlite\", "
-                + "is \"jobs.sqlite\""
+            "must be \"memory\", an absolute path such as \"/var/lib/workerd/jobs.sqlite\" or the "
+                + "address of a database such as \"postgresql:///jobs\", is \"jobs.sqlite\""
+        ),
+        (
+            "postgresql://db.example.org",
+            "must name a database such as \"postgresql:///jobs?host=/run/postgresql\", and does not"
         ),
         ("/tmp", "\"/tmp\" is a directory, must be the path of a file in one"),
         ("/nowhere/jobs.sqlite", "there is no directory \"/nowhere\" for the file"),

@@ -83,12 +83,29 @@ internal import WorkerDaemon
         }
         #expect(try store("'memory'") == .memory)
         #expect(try store("'/tmp/jobs.sqlite'") == .file("/tmp/jobs.sqlite"))
+        let address = "postgresql:///jobs?host=/tmp"
+        #expect(try store("'\(address)'") == .database(address))
+    }
+
+    @Test func `the place of jobs depends on the directory that the service manager provides`() {
         let environment = ["STATE_DIRECTORY": "/var/lib/workerd:/var/lib/other"]
-        #expect(Configuration.Store.memory.path(in: environment) == nil)
-        #expect(Configuration.Store.file("/tmp/j").path(in: environment) == "/tmp/j")
-        let automatic = Configuration.Store.automatic
-        #expect(automatic.path(in: environment) == "/var/lib/workerd/jobs.sqlite")
-        #expect(automatic.path(in: [:]) == nil)
+        func place(
+            _ store: Configuration.Store, in environment: [String: String], state: String? = nil
+        ) -> Configuration.StorePlace? {
+            var configuration = Configuration()
+            configuration.store = store
+            configuration.stateDirectory = state
+            return configuration.storePlace(in: environment)
+        }
+        #expect(place(.memory, in: environment) == .memory)
+        #expect(place(.file("/tmp/j"), in: environment) == .file("/tmp/j"))
+        #expect(place(.automatic, in: environment) == .file("/var/lib/workerd/jobs.sqlite"))
+        #expect(place(.automatic, in: [:]) == .memory)
+        #expect(place(.database("d"), in: [:]) == nil)
+        let provided = Configuration.StorePlace.database("d", attempts: "/var/lib/workerd/attempts")
+        #expect(place(.database("d"), in: environment) == provided)
+        let own = Configuration.StorePlace.database("d", attempts: "/s/attempts")
+        #expect(place(.database("d"), in: environment, state: "/s") == own)
     }
 
     private static var everyKeyOfTLS: Configuration.TLS {
@@ -112,6 +129,7 @@ internal import WorkerDaemon
                                 unix: "/run/workerd/http.sock", names: ["Jobs.LAN"],
                                 keyFile: "/etc/workerd/password" } },
               store: "memory",
+              stateDirectory: "/var/lib/images",
               threads: {
                 images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
               selectors: {
@@ -143,6 +161,7 @@ internal import WorkerDaemon
         images.maxQueued = 7
         images.maxQueuedBytes = 8 << 10
         expected.store = .memory
+        expected.stateDirectory = "/var/lib/images"
         expected.threads = [images]
         var selector = Configuration.Selector(name: "z")
         selector.program = .init(

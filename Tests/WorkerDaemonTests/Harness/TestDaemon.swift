@@ -28,6 +28,9 @@ struct Setup {
     /// With a journal in the test's directory.
     static let durable = Setup(store: "\"$DIR/jobs.sqlite\"")
 
+    /// With a database of the test's own.
+    static let database = Setup(store: TestStore.postgresql.setting)
+
     func text(directory: String) -> String {
         let text = """
             {
@@ -41,8 +44,11 @@ struct Setup {
                 \(more)
             }
             """
-        return text.split(separator: "$DIR", omittingEmptySubsequences: false)
+        let placed = text.split(separator: "$DIR", omittingEmptySubsequences: false)
             .joined(separator: directory)
+        let parts = placed.split(separator: "$DATABASE", omittingEmptySubsequences: false)
+        guard parts.count > 1 else { return placed }
+        return parts.joined(separator: TestStore.database(of: directory))
     }
 }
 

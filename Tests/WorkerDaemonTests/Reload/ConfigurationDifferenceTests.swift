@@ -130,10 +130,12 @@ import WorkerDaemon
 
     @Test func `names what needs a restart`() throws {
         let found = try Self.difference(
-            "store: \"memory\"", "store: \"/var/jobs\", cgroup: \"none\"")
+            "store: \"memory\"",
+            "store: \"/var/jobs\", stateDirectory: \"/var\", cgroup: \"none\"")
         #expect(
             found.refusals == [
                 "store can't change at a reload: restart workerd",
+                "stateDirectory can't change at a reload: restart workerd",
                 "cgroup can't change at a reload: restart workerd",
             ])
     }

@@ -2,7 +2,7 @@
 
 internal import Jobs
 
-extension SQLiteStore {
+extension JournalTables {
     /// Applies an action to failed jobs; part of a transaction.
     func settle(
         _ failed: FailedJobs, _ fate: FailedJobAction, _ part: FailedJobsPart

@@ -2,7 +2,7 @@
 
 internal import Jobs
 
-extension SQLiteStore {
+extension JournalTables {
     /// Releases some buffered jobs; part of a transaction.
     ///
     /// - Parameters:

@@ -1,19 +1,19 @@
 // The boundary of each queue between jobs in memory and parked jobs. Jobs come queue by queue,
 // mostly many of one after another.
 
-internal import Jobs
+package import Jobs
 
 /// The last job of each queue that was loaded into memory or began there; parked jobs are behind
 /// it.
 ///
 /// Confined to the journal's thread.
-struct BroughtThrough {
+package struct BroughtThrough {
     private var others: [QueueName: JobID] = [:]
     /// The queue of the latest note, which may be among the others with an earlier job.
     private var latest: (queue: QueueName, id: JobID)?
 
     /// The last job of a queue; the number 0 for none.
-    subscript(queue: QueueName) -> JobID {
+    package subscript(queue: QueueName) -> JobID {
         if let latest, latest.queue == queue { return latest.id }
         return others[queue] ?? JobID(0)
     }

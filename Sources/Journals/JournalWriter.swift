@@ -5,14 +5,14 @@
 // job began, or ended) are kept and retried with every later transaction, so no message is needed
 // when the disk has room again. It knows no client and no lane.
 
-internal import Jobs
-internal import Kernel
-internal import RunLoops
+package import Jobs
+package import Kernel
+package import RunLoops
 
 /// Writes jobs to the store.
 ///
 /// Confined to its loop's thread.
-final class JournalWriter {
+package final class JournalWriter {
     /// The time that a beginning or an end may wait for others to share its transaction.
     ///
     /// A transaction of these alone is not synced: it outlives a crash of the process, and no
@@ -22,11 +22,13 @@ final class JournalWriter {
     private static let beginningPatience = Duration.milliseconds(20)
     /// The pause after a failure before the events are retried.
     private static let retryDelay = Duration.milliseconds(250)
+    /// How often a store is given a batch that was interrupted, before the batch is refused.
+    private static let tryCountMax = 3
 
-    private(set) var store: SQLiteStore?
+    package private(set) var store: (any JournalTables)?
     let recoveryCounter: RecoveryCounter
     private var stockTimer: ThreadRunLoop.Timer?
-    private let isFireOwed: SQLiteJournal.FireFlag
+    private let isFireOwed: FireFlag
     private let loop: ThreadRunLoop
     let wall: WallTime
     let log: StoreLog
@@ -48,11 +50,11 @@ final class JournalWriter {
     /// buffer.
     private var hasWaited = false
     /// Fires the buffer if it is not empty; returns whether it was not.
-    var lookAgain: (() -> Bool)?
+    package var lookAgain: (() -> Bool)?
 
-    init(
-        _ store: SQLiteStore, _ recoveryCounter: RecoveryCounter,
-        isFireOwed: SQLiteJournal.FireFlag,
+    package init(
+        _ store: any JournalTables, _ recoveryCounter: RecoveryCounter,
+        isFireOwed: FireFlag,
         loop: ThreadRunLoop, wall: WallTime = .system, log: StoreLog
     ) {
         self.store = store
@@ -65,7 +67,7 @@ final class JournalWriter {
     }
 
     /// Handles commands: at once, or in a while if all of them can wait.
-    func take(_ commands: [StoreCommand]) {
+    package func take(_ commands: [StoreCommand]) {
         let isUrgent = add(commands)
         if hasWaited || isUrgent { commit() }
         if !beginnings.isEmpty, beginningTimer == nil { watchBeginnings() }
@@ -129,7 +131,7 @@ final class JournalWriter {
     /// Writes the rest and closes the file.
     ///
     /// - Returns: whether all of it could be written.
-    func close(_ left: [StoreCommand], nextNumber: UInt64) -> Bool {
+    package func close(_ left: [StoreCommand], nextNumber: UInt64) -> Bool {
         stockTimer?.invalidate()
         stockTimer = nil
         timer?.invalidate()
@@ -143,6 +145,7 @@ final class JournalWriter {
         commit()
         timer?.invalidate()
         timer = nil
+        store?.end()
         store = nil
         return !health.isFailing
     }
@@ -186,24 +189,13 @@ final class JournalWriter {
         var answers = JournalAnswers()
         let isSynced = batch.areSynced
         if batch.areWrites || (isSynced && hasUnsynced) {
-            throughBeforeLoads.removeAll(keepingCapacity: true)
             do throws(StoreFault) {
-                let now = wall.unixMilliseconds()
-                try store.transaction(at: now, isSynced: isSynced) { () throws(StoreFault) in
-                    try batch.forEach { commands, place throws(StoreFault) in
-                        try write(commands, place, to: store, at: now, &answers)
-                    }
-                    // A commit syncs if it writes: earlier writes go to the disk with it.
-                    if isSynced, hasUnsynced { try store.touch() }
-                }
+                try write(batch, isSynced: isSynced, to: store, &answers)
                 hasUnsynced = !isSynced
                 health.noteSuccess(at: wall.unixMilliseconds())
                 health.noteMoving(store.checkpointFault)
             } catch {
                 answers = JournalAnswers(fault: error)
-                for (queue, id) in throughBeforeLoads.reversed() {
-                    broughtThrough.note(id, of: queue)
-                }
                 pending = PendingCommands(recordsOf: batch)
                 health.noteFailure(error, at: wall.unixMilliseconds())
             }
@@ -212,6 +204,35 @@ final class JournalWriter {
         let all = answers.all
         if !all.isEmpty { send?(all) }
         if health.isFailing, timer == nil { wait(Self.retryDelay) }
+    }
+
+    /// Makes the changes of a batch, anew if the store was interrupted and is there again.
+    ///
+    /// - Throws: why there is none of these changes.
+    private func write(
+        _ batch: PendingCommands, isSynced: Bool, to store: any JournalTables,
+        _ answers: inout JournalAnswers
+    ) throws(StoreFault) {
+        for tryNumber in 1... {
+            answers = JournalAnswers()
+            throughBeforeLoads.removeAll(keepingCapacity: true)
+            do throws(StoreFault) {
+                let now = wall.unixMilliseconds()
+                return try store.transaction(at: now, isSynced: isSynced) {
+                    () throws(StoreFault) in
+                    try batch.forEach { commands, place throws(StoreFault) in
+                        try write(commands, place, to: store, at: now, &answers)
+                    }
+                    // A commit syncs if it writes: earlier writes go to the disk with it.
+                    if isSynced, hasUnsynced { try store.touch() }
+                }
+            } catch {
+                for (queue, id) in throughBeforeLoads.reversed() {
+                    broughtThrough.note(id, of: queue)
+                }
+                guard error.kind == .interrupted, tryNumber < Self.tryCountMax else { throw error }
+            }
+        }
     }
 
     // MARK: - Taking stock

@@ -7,7 +7,7 @@ internal import Kernel
 extension JournalWriter {
     /// Answers a command, once the transaction is on the disk or has failed.
     func finish(
-        _ commands: Span<StoreCommand>, _ place: Int, _ store: SQLiteStore,
+        _ commands: Span<StoreCommand>, _ place: Int, _ store: any JournalTables,
         _ answers: inout JournalAnswers
     ) {
         let fault = answers.fault
@@ -74,7 +74,7 @@ extension JournalWriter {
     }
 
     /// The answer to a question of a client.
-    private func browsed(_ command: StoreCommand, _ store: SQLiteStore) -> StoreAnswer? {
+    private func browsed(_ command: StoreCommand, _ store: any JournalTables) -> StoreAnswer? {
         switch command {
         case .find(let id, let ticket):
             let result = reading { () throws(StoreFault) in try store.job(id) }
@@ -100,7 +100,7 @@ extension JournalWriter {
 
     /// The next parked jobs of a queue in turn.
     func load(
-        _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: SQLiteStore
+        _ queue: QueueName, _ limit: Int, _ byteCount: Int, _ store: any JournalTables
     ) -> Result<JobBatch, StoreFault> {
         reading { () throws(StoreFault) in
             let batch = try store.inTurn(
@@ -115,7 +115,7 @@ extension JournalWriter {
 
     /// The jobs of queues that hold up others between two attempts.
     func blockers(
-        of queues: [QueueName], _ store: SQLiteStore
+        of queues: [QueueName], _ store: any JournalTables
     ) -> Result<[Job], StoreFault> {
         reading { () throws(StoreFault) in
             try store.blockers().filter { queues.contains($0.queue) }
@@ -132,7 +132,7 @@ extension JournalWriter {
     /// The first jobs of a queue that a part of a firing has released.
     func fired(
         _ queue: QueueName, _ part: ReleaseBatch, _ firing: BufferRelease, _ fault: StoreFault?,
-        _ store: SQLiteStore
+        _ store: any JournalTables
     ) -> Result<JobBatch, StoreFault> {
         guard fault != nil || firing.counted[queue] != nil else {
             // This part did not reach the queue.
@@ -149,7 +149,7 @@ extension JournalWriter {
     /// would be read in its former state.
     func delayed(
         _ queue: QueueName, after place: DueKey, _ limit: Int, _ byteCount: Int,
-        _ fault: StoreFault?, _ store: SQLiteStore
+        _ fault: StoreFault?, _ store: any JournalTables
     ) -> Result<JobBatch, StoreFault> {
         if let fault, !pending.isEmpty { return .failure(fault) }
         return reading { () throws(StoreFault) in
@@ -169,7 +169,7 @@ extension JournalWriter {
     }
 
     private func list(
-        _ listing: JobListing, _ store: SQLiteStore
+        _ listing: JobListing, _ store: any JournalTables
     ) throws(StoreFault) -> ListedJobs {
         let (state, span, limit) = (listing.state, listing.span, listing.limit)
         var jobs: [Job] = []

@@ -2,7 +2,7 @@
 
 internal import Jobs
 
-extension SQLiteStore {
+extension JournalTables {
     /// Cancels some jobs; part of a transaction.
     ///
     /// - Parameter memory: the boundary of each queue: jobs in turn up to it are in memory.

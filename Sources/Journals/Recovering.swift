@@ -6,14 +6,14 @@
 // mark; then jobs begin. A crash in between leaves a log whose entries were learnt, which its mark
 // tells as well. Any other mark is that of another store, or of an older or newer copy of this one.
 
-internal import Jobs
+package import Jobs
 internal import Kernel
 
 /// A store that is being opened, and its attempt log.
 ///
 /// Confined to the journal's thread.
-struct Recovering {
-    private let store: SQLiteStore
+package struct Recovering {
+    private let store: any JournalTables
     private let attemptsPath: String
     private let log: StoreLog
     private let marks: AttemptMarks
@@ -25,7 +25,7 @@ struct Recovering {
     ///
     /// - Throws: `StoreFault`, `SystemError`.
     /// - Blocks: for the disk.
-    init(_ store: SQLiteStore, attemptsPath: String, _ log: StoreLog) throws {
+    package init(_ store: any JournalTables, attemptsPath: String, _ log: StoreLog) throws {
         self.store = store
         self.attemptsPath = attemptsPath
         self.log = log
@@ -48,14 +48,14 @@ struct Recovering {
     /// All of it is one transaction: a damaged store stays as it is.
     ///
     /// - Blocks: for the disk.
-    func learn(
+    package func learn(
         serving selectors: Set<String>, _ window: WindowLimits, at now: Int64
     ) throws(StoreFault) -> (RecoveryCounter, StoreRecovery) {
         var recovery = StoreRecovery()
         recovery.nextNumber = store.nextNumber
         recovery.reservedBelow = store.nextNumber + StoreRecovery.reservedCount
         var recoveryCounter: RecoveryCounter?
-        try store.transaction(at: now) { () throws(StoreFault) in
+        try store.transaction(at: now, isSynced: true) { () throws(StoreFault) in
             try learnAttempts(at: now)
             recovery.endedCount = try store.endAsked(at: now)
             try store.keepDue(at: now)
@@ -73,32 +73,6 @@ struct Recovering {
         return (recoveryCounter, recovery)
     }
 
-    /// Copies a damaged log before its unreadable part is overwritten.
-    ///
-    /// - Blocks: for the disk.
-    func keepDamagedLog(of path: String) {
-        guard let damage = store.logDamage else { return }
-        let logPath = path + "-wal"
-        let lost =
-            "\(logPath) is damaged at byte \(damage.place): at least \(damage.commitCount) "
-            + "transactions behind that place can't be read. After a power cut they are attempts "
-            + "and ends that were not synced yet, and such jobs run again; else jobs are lost"
-        do throws(SystemError) {
-            for number in 1...Self.keptLogCountMax {
-                let aside = "\(logPath).damaged-\(number)"
-                guard try File.kind(of: aside) == nil else { continue }
-                try File.write(
-                    try File.read(logPath, atMost: .max), to: aside, mode: File.ownerOnly)
-                return log.error("\(lost). It was copied to \(aside)")
-            }
-            log.error("\(lost). There are \(Self.keptLogCountMax) copies of such logs already")
-        } catch {
-            log.error("\(lost). It could not be copied: \(error)")
-        }
-    }
-
-    private static let keptLogCountMax = 9
-
     private func read(
         into recovery: inout StoreRecovery, _ recoveryCounter: RecoveryCounter
     ) throws(StoreFault) {
@@ -109,7 +83,7 @@ struct Recovering {
         recovery.queues = try store.queues()
         recovery.part = try recoveryCounter.next(store)
         recovery.schedules = try store.schedules()
-        recovery.nextExpiry = try store.nextExpiry()
+        recovery.nextExpiry = try store.nextExpiry(after: .min)
         recovery.pausedThreads = try store.pausedThreads()
     }
 
@@ -132,7 +106,7 @@ struct Recovering {
     ///
     /// - Throws: `StoreFault`, `SystemError`.
     /// - Blocks: for the disk.
-    func makeAttempts() throws -> AttemptLog {
+    package func makeAttempts() throws -> AttemptLog {
         if case .ring = found, ownMark == nil {
             let aside = try AttemptLog.setAside(attemptsPath)
             log.warning(

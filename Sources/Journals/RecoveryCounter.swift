@@ -5,7 +5,7 @@ internal import Jobs
 /// Counts the recovered jobs.
 ///
 /// Confined to the journal's thread.
-final class RecoveryCounter {
+package final class RecoveryCounter {
     private(set) var stock: RecoveryCount
     /// Recovered jobs that the scheduler was given: they are not parked.
     private var given: Set<JobID> = []
@@ -19,7 +19,7 @@ final class RecoveryCounter {
     let stepCount: Int
 
     init(
-        _ store: SQLiteStore, serving selectors: Set<String>, stepCount: Int
+        _ store: any JournalTables, serving selectors: Set<String>, stepCount: Int
     ) throws(StoreFault) {
         self.selectors = selectors
         countedSelectors = selectors
@@ -53,7 +53,7 @@ final class RecoveryCounter {
     }
 
     /// Counts the next part.
-    func next(_ store: SQLiteStore) throws(StoreFault) -> RecoveryCount.Part {
+    func next(_ store: any JournalTables) throws(StoreFault) -> RecoveryCount.Part {
         var part = RecoveryCount.Part()
         let given = given
         // Mostly the next job is of the same queue and state: such jobs are added up before the

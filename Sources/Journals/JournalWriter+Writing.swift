@@ -5,7 +5,7 @@ internal import Jobs
 extension JournalWriter {
     /// Makes the changes of a command.
     func write(
-        _ commands: Span<StoreCommand>, _ place: Int, to store: SQLiteStore, at now: Int64,
+        _ commands: Span<StoreCommand>, _ place: Int, to store: any JournalTables, at now: Int64,
         _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         switch commands[place] {
@@ -77,14 +77,14 @@ extension JournalWriter {
 
     /// Records an attempt that lasts, and the first worker that holds it.
     private func start(
-        _ id: JobID, _ attempt: Attempt, _ store: SQLiteStore
+        _ id: JobID, _ attempt: Attempt, _ store: any JournalTables
     ) throws(StoreFault) {
         try store.start(id, attempt)
         if let holder = holders[id] { try store.keep(holder, of: id, attempt.number) }
     }
 
     private func write(
-        _ made: MadeRun, to store: SQLiteStore, at now: Int64, _ answers: inout JournalAnswers
+        _ made: MadeRun, to store: any JournalTables, at now: Int64, _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         if let claim = made.claim,
             let other = try store.giveName(claim, to: made.new.job.id, at: now)

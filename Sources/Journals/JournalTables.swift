@@ -1,0 +1,125 @@
+// The tables of a store, as its journal writes and reads them. Each store that keeps jobs in tables
+// conforms; the journal decides what is in one transaction, and what each command is answered.
+
+package import Jobs
+
+/// The tables of a store.
+///
+/// The functions of the first part change the tables and are called within `transaction`; those of
+/// the second part only read, within a transaction or outside of one.
+///
+/// - Thread: the journal's.
+/// - Blocks: for the disk or the database server.
+package protocol JournalTables: AnyObject {
+    /// The number of the next job: larger than that of any job that ever was in the tables.
+    var nextNumber: UInt64 { get }
+
+    /// Why the latest changes could not be moved to their final place; nil if they were.
+    var checkpointFault: StoreFault? { get }
+
+    /// The jobs of whose attempts the holder is recorded.
+    var holds: Set<JobID> { get }
+
+    /// Makes several changes at once: all of them are kept when this returns, or none is.
+    ///
+    /// - Parameters:
+    ///   - now: Unix milliseconds; ended jobs that are too old by then are dropped.
+    ///   - isSynced: whether the changes must outlive the machine; else the process.
+    ///   - body: calls the functions of this protocol.
+    /// - Throws: the error of `body`, or the reason of a failed write; then nothing has changed. A
+    ///   fault of the kind `interrupted` asks the caller to call again with the same body.
+    func transaction(
+        at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
+    ) throws(StoreFault)
+
+    /// Keeps ended jobs within other limits from now on.
+    func limit(_ limits: StoreLimits)
+
+    /// Reads more ended jobs of before the opening, which can be dropped once all are known.
+    ///
+    /// - Returns: whether there are more.
+    func readEnded(atMost limit: Int) throws(StoreFault) -> Bool
+
+    /// Has the next transaction check that the store is still at its place.
+    func doubtPresence()
+
+    /// Closes the store.
+    func end()
+
+    // MARK: - Changes
+
+    func touch() throws(StoreFault)
+    func flush() throws(StoreFault)
+    func accept(_ job: Job) throws(StoreFault)
+    func accept(_ job: Job, of run: ScheduleRun) throws(StoreFault)
+    func note(_ run: ScheduleRun) throws(StoreFault)
+    func giveName(
+        _ claim: NameClaim, to id: JobID, at now: Int64
+    ) throws(StoreFault) -> NamedJob?
+    func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault)
+    func begun(_ id: JobID, attempts: Int) throws(StoreFault)
+    func end(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault)
+    func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) throws(StoreFault)
+    func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault)
+    func keep(_ holder: JobHolder?, of id: JobID, _ attempt: Int) throws(StoreFault)
+    func keep(_ record: ScheduleRecord) throws(StoreFault)
+    func dropSchedule(_ name: String) throws(StoreFault)
+    func keep(_ change: PauseChange) throws(StoreFault)
+    func askToEnd(_ id: JobID) throws(StoreFault)
+    func reserve(below number: UInt64) throws(StoreFault)
+    func runAgain(_ id: JobID, before number: JobID, at now: Int64) throws(StoreFault) -> Job?
+    func dropFailed(_ id: JobID) throws(StoreFault) -> Bool
+    func fire(
+        _ queue: QueueName, after first: JobID, before last: JobID, limit: Int, at now: Int64
+    ) throws(StoreFault) -> [CountedJob]
+    func keepDue(at now: Int64) throws(StoreFault)
+    func shortenPauses(at now: Int64) throws(StoreFault)
+    func endAsked(at now: Int64) throws(StoreFault) -> Int
+    func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob]
+    func setAttemptMarks(_ marks: AttemptMarks) throws(StoreFault)
+
+    // MARK: - Questions
+
+    func job(_ id: JobID) throws(StoreFault) -> Job?
+    func job(of claim: NameClaim, at now: Int64) throws(StoreFault) -> NamedJob?
+    func payload(of id: JobID) throws(StoreFault) -> FoundPayload?
+    func inTurn(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch
+    func delayed(
+        _ queue: QueueName, after key: DueKey, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch
+    func buffered(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch
+    func blockers() throws(StoreFault) -> [Job]
+    func expiring(
+        at moment: Int64, after place: DueKey, limit: Int
+    ) throws(StoreFault) -> ExpiringJobs
+    func failed(
+        of selector: String, after first: JobID, before last: JobID, limit: Int
+    ) throws(StoreFault) -> [JobID]
+    func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64?
+    func listInTurn(_ queue: QueueName, in span: JobSpan, limit: Int) throws(StoreFault) -> [Job]
+    func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int, searched: inout JobID,
+        where isWanted: (Job) -> Bool
+    ) throws(StoreFault) -> [Job]
+    func listHeld(
+        _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
+    ) throws(StoreFault) -> [Job]
+    func listEnded(
+        thread: String?, state: JobState?, in span: JobSpan, limit: Int, hasReasons: Bool
+    ) throws(StoreFault) -> (jobs: [Job], searched: JobID)
+    func lastLiveNumber() throws(StoreFault) -> UInt64
+    func forEachLive(
+        after number: UInt64, through last: UInt64, limit: Int,
+        _ body: (QueueName, CountedJob) -> Void
+    ) throws(StoreFault) -> UInt64?
+    func queues() throws(StoreFault) -> Set<QueueName>
+    func schedules() throws(StoreFault) -> [ScheduleRecord]
+    func pausedThreads() throws(StoreFault) -> Set<String>
+    func attemptMarks() throws(StoreFault) -> AttemptMarks
+}

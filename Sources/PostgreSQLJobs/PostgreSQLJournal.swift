@@ -1,0 +1,88 @@
+// The store in a PostgreSQL database, as the daemon sees it: a journal on a thread of its own, with
+// its tables in the schema `workerd`.
+
+package import Jobs
+internal import Journals
+package import Kernel
+package import WorkerThreads
+
+/// Keeps jobs in a PostgreSQL database, written on a thread of its own.
+///
+/// The beginnings of attempts are noted in a file beside the daemon, the attempt log, so that a
+/// worker's thread does not wait for the server.
+///
+/// - Thread: any thread.
+package final class PostgreSQLJournal: JobStore {
+    private let address: ServerAddress
+    private let journal: JournalThread
+    private let closing: Latch
+
+    /// Takes the seat of a database on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - attemptsPath: the file in which attempts are noted, on this machine.
+    ///   - selectors: the selectors that have a handler.
+    ///   - whenLost: called once if another daemon has taken the seat: no job may begin any more.
+    ///     On the journal's thread.
+    /// - Returns: the journal, and the state of the tables.
+    /// - Throws: `StoreFault`, or the error of a failed thread start.
+    /// - Blocks: for the server.
+    package static func open(
+        _ address: ServerAddress, attemptsPath: String, limits: StoreLimits,
+        serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
+        clocks: Clocks = .system, log: StoreLog,
+        whenLost: @escaping @Sendable (StoreFault) -> Void
+    ) throws -> (PostgreSQLJournal, StoreRecovery) {
+        let closing = Latch()
+        let wall = clocks.wall
+        let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
+            let seat = Seat(address, closing: closing, log: log, whenLost: whenLost)
+            try seat.take()
+            let store = try PostgreSQLStore(seat, limits: limits)
+            let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
+            let (counter, recovery) = try recovering.learn(
+                serving: selectors, window, at: wall.unixMilliseconds())
+            // Only now are its entries in the store; and no job has begun.
+            let attempts = try recovering.makeAttempts()
+            return JournalThread.Opened(store, counter, recovery, attempts)
+        }
+        return (PostgreSQLJournal(address, journal, closing), recovery)
+    }
+
+    private init(_ address: ServerAddress, _ journal: JournalThread, _ closing: Latch) {
+        self.address = address
+        self.journal = journal
+        self.closing = closing
+    }
+
+    package var thread: WorkerThread { journal.thread }
+    package var name: String { address.shown }
+
+    package func add(_ command: consuming StoreCommand) { journal.add(command) }
+
+    package func fire() { journal.fire() }
+
+    package func record(_ command: consuming StoreCommand) { journal.record(command) }
+
+    package func noteStart(_ id: UInt64, _ attempt: Attempt) { journal.noteStart(id, attempt) }
+
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
+        journal.noteDone(id, attempt: attempt, result: result)
+    }
+
+    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
+        journal.noteHolder(id, attempt: attempt, holder)
+    }
+
+    package func backup(
+        _ name: String, in directory: String?, replaces: Bool
+    ) throws(BackupError) -> any StoreBackup {
+        throw BackupError(
+            .invalid, "jobs are in \(self.name): back up that database, for example with pg_dump")
+    }
+
+    package func close(nextNumber: UInt64) {
+        closing.open()
+        journal.close(nextNumber: nextNumber)
+    }
+}

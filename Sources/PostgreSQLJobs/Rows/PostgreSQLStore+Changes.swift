@@ -1,0 +1,251 @@
+// Changes of single jobs that come less often; each is part of a transaction.
+
+internal import Jobs
+internal import Journals
+
+extension PostgreSQLStore {
+    /// Records that a job has begun at least `attempts` times.
+    func begun(_ id: JobID, attempts: Int) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(attempts)
+        try change(
+            """
+            UPDATE workerd.jobs SET attempt = $2::bigint
+            WHERE id = $1::bigint AND attempt < $2::bigint
+            """, parameters)
+    }
+
+    /// Records that a job waits again that had begun.
+    ///
+    /// - Parameters:
+    ///   - attempt: how many attempts it has.
+    ///   - forgivenCount: how many of these do not count against its retries.
+    func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) throws(StoreFault) {
+        try forgetHolder(of: id)
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(attempt)
+        parameters.add(forgivenCount)
+        try change(
+            """
+            UPDATE workerd.jobs
+            SET attempt = $2::bigint, forgiven = $3::bigint, started_at = NULL, worker = NULL
+            WHERE id = $1::bigint
+            """, parameters)
+    }
+
+    /// Records that an attempt has failed and that the next one comes at a moment.
+    func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault) {
+        try forgetHolder(of: id)
+        try start(id, attempt)
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(dueAt)
+        try change(
+            """
+            UPDATE workerd.jobs SET held = 1, due_at = $2::bigint, released_before = 0
+            WHERE id = $1::bigint
+            """, parameters)
+        // An opening searches for pauses that are too long only if the clock was set back.
+        noteLatest("retried_through", at: now)
+    }
+
+    /// Records that all numbers below this one may have been given to jobs, kept or not.
+    func reserve(below number: UInt64) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(number)
+        try change(
+            "UPDATE workerd.settings SET value = $1::bigint WHERE name = 'next_id'", parameters)
+    }
+
+    /// Nothing: each commit waits for the server's disk.
+    func touch() {}
+
+    /// Nothing: a session has no place that could be moved.
+    func doubtPresence() {}
+
+    /// Gives the seat back.
+    func end() { seat.leave() }
+
+    // MARK: - Holders
+
+    /// Records which worker holds an attempt, or that none does any more.
+    func keep(_ holder: JobHolder?, of id: JobID, _ attempt: Int) throws(StoreFault) {
+        guard let holder else { return try forgetHolder(of: id) }
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(attempt)
+        var words: [UInt8] = []
+        for word in holder.words { words.append(bigEndian: word) }
+        parameters.add(words)
+        try change(
+            """
+            INSERT INTO workerd.holders (job, attempt, words)
+            VALUES ($1::bigint, $2::bigint, $3::bytea)
+            ON CONFLICT (job) DO UPDATE SET attempt = excluded.attempt, words = excluded.words
+            """, parameters)
+        noteHold(id)
+    }
+
+    /// Prepares jobs that workers of an earlier run may still hold: each is due now, with as many
+    /// attempts as before the one that is held, so that the next one is that.
+    ///
+    /// - Returns: the jobs, in the order of their numbers.
+    func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob] {
+        let found = try rows("SELECT job, attempt, words FROM workerd.holders ORDER BY job")
+        var held: [HeldJob] = []
+        for row in found.all {
+            let id = JobColumns.id(row)
+            var parameters = Parameters()
+            parameters.add(now)
+            parameters.add(row.integer(1) - 1)
+            parameters.add(id.number)
+            let job = try rows(
+                """
+                UPDATE workerd.jobs
+                SET held = 1, due_at = $1::bigint, attempt = $2::bigint, expires_at = NULL
+                WHERE id = $3::bigint AND attempt IN ($2::bigint, $2::bigint + 1)
+                RETURNING \(JobColumns.live)
+                """, parameters
+            ).first.map(JobColumns.liveJob)
+            guard let job, let holder = JobHolder(Self.words(of: row.bytes(2))) else {
+                try forgetHolder(of: id)
+                continue
+            }
+            held.append(HeldJob(job: job, holder: holder))
+        }
+        return held
+    }
+
+    private static func words(of bytes: [UInt8]) -> [UInt64] {
+        stride(from: 0, to: bytes.count, by: 8).map { start in
+            bytes[start..<min(start + 8, bytes.count)].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+    }
+
+    // MARK: - Pauses and requests to end
+
+    func pausedThreads() throws(StoreFault) -> Set<String> {
+        let rows = try rows("SELECT thread FROM workerd.paused")
+        return Set(rows.all.map { $0.text(0) })
+    }
+
+    /// Stores which threads are paused, and which no longer are.
+    func keep(_ pauses: PauseChange) throws(StoreFault) {
+        for name in pauses.goingOn {
+            var parameters = Parameters()
+            parameters.add(name)
+            try change("DELETE FROM workerd.paused WHERE thread = $1::text", parameters)
+        }
+        if let pool = pauses.poolGoingOn {
+            var parameters = Parameters()
+            parameters.add(pool)
+            try change(
+                """
+                DELETE FROM workerd.paused
+                WHERE thread = $1::text OR starts_with(thread, $1::text || '/')
+                """, parameters)
+        }
+        for name in pauses.paused {
+            var parameters = Parameters()
+            parameters.add(name)
+            try change(
+                "INSERT INTO workerd.paused (thread) VALUES ($1::text) ON CONFLICT DO NOTHING",
+                parameters)
+        }
+    }
+
+    /// Ends the jobs that were asked to end and had not ended when the process died.
+    ///
+    /// - Returns: their number.
+    func endAsked(at now: Int64) throws(StoreFault) -> Int {
+        let found = try rows(
+            """
+            SELECT asked.job, EXISTS (SELECT FROM workerd.jobs WHERE id = asked.job)
+            FROM workerd.asked_to_end AS asked ORDER BY asked.job
+            """)
+        for row in found.all { try end(JobColumns.id(row), nil, .cancelled, at: now) }
+        if found.count > 0 { try change("DELETE FROM workerd.asked_to_end") }
+        return found.all.reduce(0) { $0 + ($1.isTrue(1) ? 1 : 0) }
+    }
+
+    // MARK: - Clock corrections
+
+    /// Redates all jobs that were due and no longer are.
+    ///
+    /// - Parameter now: the time of the clock that was set back.
+    func keepDue(at now: Int64) throws(StoreFault) {
+        guard try takeLatest("due_through", after: now) else { return }
+        var parameters = Parameters()
+        parameters.add(now)
+        try change(
+            """
+            UPDATE workerd.jobs SET due_at = $1::bigint
+            WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint
+            """, parameters)
+    }
+
+    /// Redates retries that would come later than a pause may last.
+    ///
+    /// - Parameter now: the time of the clock that was set back.
+    func shortenPauses(at now: Int64) throws(StoreFault) {
+        guard try takeLatest("retried_through", after: now) else { return }
+        var parameters = Parameters()
+        parameters.add(now)
+        let found = try rows(
+            """
+            SELECT id, attempt - forgiven, due_at FROM workerd.jobs
+            WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint
+            """, parameters)
+        for row in found.all {
+            let longest = RetryPause.milliseconds(after: Int(row.integer(1))).upperBound
+            guard row.integer(2) > now + longest else { continue }
+            var parameters = Parameters()
+            parameters.add(row.integer(0))
+            parameters.add(now + longest)
+            try change(
+                "UPDATE workerd.jobs SET due_at = $2::bigint WHERE id = $1::bigint", parameters)
+        }
+    }
+
+    // MARK: - The marks of the attempt log
+
+    func attemptMarks() throws(StoreFault) -> AttemptMarks {
+        let found = try rows(
+            """
+            SELECT name, value FROM workerd.settings
+            WHERE name IN ('\(AttemptMarks.presentSetting)', '\(AttemptMarks.learntSetting)')
+            """)
+        var marks = AttemptMarks()
+        for row in found.all {
+            let mark = UInt64(bitPattern: row.integer(1))
+            if row.text(0) == AttemptMarks.presentSetting {
+                marks.present = mark
+            } else {
+                marks.learnt = mark
+            }
+        }
+        return marks
+    }
+
+    func setAttemptMarks(_ marks: AttemptMarks) throws(StoreFault) {
+        for (name, value) in [
+            (AttemptMarks.presentSetting, Optional(marks.present)),
+            (AttemptMarks.learntSetting, marks.learnt),
+        ] {
+            var parameters = Parameters()
+            parameters.add(name)
+            guard let value else {
+                try change("DELETE FROM workerd.settings WHERE name = $1::text", parameters)
+                continue
+            }
+            parameters.add(Int64(bitPattern: value))
+            try change(
+                """
+                INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                """, parameters)
+        }
+    }
+}

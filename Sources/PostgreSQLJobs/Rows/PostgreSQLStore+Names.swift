@@ -1,0 +1,74 @@
+// The names under which clients submit a job once, however often they try. A name leads to its job
+// for a while, and until the job has ended; older names are deleted as new ones come.
+
+internal import Jobs
+
+extension PostgreSQLStore {
+    /// The number of old names that each transaction with new ones checks.
+    private static let lookCount = 256
+
+    /// Gives a name to a new job, unless another job has it; part of a transaction.
+    ///
+    /// - Returns: the job that has the name already, in which case nothing has changed.
+    func giveName(
+        _ claim: NameClaim, to id: JobID, at now: Int64
+    ) throws(StoreFault) -> NamedJob? {
+        if let other = try job(of: claim, at: now) { return other }
+        var parameters = Parameters()
+        parameters.add(claim.name)
+        parameters.add(id.number)
+        // Not now: the job itself is accepted after its name.
+        parameters.add(max(now + 1, claim.until))
+        parameters.add(claim.until)
+        parameters.add(Int64(bitPattern: claim.fingerprint))
+        try change(
+            """
+            INSERT INTO workerd.unique_names (name, job, look_at, hold_until, fingerprint)
+            VALUES ($1::bytea, $2::bigint, $3::bigint, $4::bigint, $5::bigint)
+            ON CONFLICT (name) DO UPDATE
+            SET job = excluded.job, look_at = excluded.look_at, hold_until = excluded.hold_until,
+                fingerprint = excluded.fingerprint
+            """, parameters)
+        noteNewName()
+        return nil
+    }
+
+    /// The job that has the claimed name; nil if none has, or a new one may have it.
+    func job(of claim: NameClaim, at now: Int64) throws(StoreFault) -> NamedJob? {
+        var parameters = Parameters()
+        parameters.add(claim.name)
+        let row = try rows(
+            """
+            SELECT names.job, names.hold_until, names.fingerprint,
+                EXISTS (SELECT FROM workerd.jobs WHERE id = names.job)
+            FROM workerd.unique_names AS names WHERE names.name = $1::bytea
+            """, parameters
+        ).first
+        guard let row else { return nil }
+        let isRemembered = !claim.isAgain && now < row.integer(1)
+        guard isRemembered || row.isTrue(3) else { return nil }
+        let isSame = UInt64(bitPattern: row.integer(2)) == claim.fingerprint
+        return NamedJob(JobColumns.id(row), isSame: isSame)
+    }
+
+    /// Deletes names whose time is over; those of jobs that have not ended are looked at later.
+    func forgetOldNames(at now: Int64) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(now)
+        parameters.add(Self.lookCount)
+        parameters.add(now + max(1, limits.uniqueMilliseconds))
+        try change(
+            """
+            WITH old AS (
+                SELECT name, EXISTS (SELECT FROM workerd.jobs WHERE id = names.job) AS is_live
+                FROM workerd.unique_names AS names
+                WHERE look_at <= $1::bigint ORDER BY look_at LIMIT $2::bigint
+            ), gone AS (
+                DELETE FROM workerd.unique_names AS names USING old
+                WHERE names.name = old.name AND NOT old.is_live
+            )
+            UPDATE workerd.unique_names AS names SET look_at = $3::bigint FROM old
+            WHERE names.name = old.name AND old.is_live
+            """, parameters)
+    }
+}

@@ -1,0 +1,292 @@
+// Queries of jobs, queue by queue and in parts. Each sees the changes before it.
+
+internal import Jobs
+
+extension PostgreSQLStore {
+    /// The rows of one table that a call reads whose filter few jobs pass.
+    private static let searchedCountMax = 1_024
+
+    /// Returns a job, or `nil` if there never was one or it has been dropped.
+    ///
+    /// A job that has begun and not ended is `waiting`, with the attempts that were recorded.
+    func job(_ id: JobID) throws(StoreFault) -> Job? {
+        var parameters = Parameters()
+        parameters.add(id.number)
+        let live = try rows(
+            "SELECT \(JobColumns.live) FROM workerd.jobs WHERE id = $1::bigint", parameters)
+        if let row = live.first { return JobColumns.liveJob(row) }
+        return try rows(
+            "SELECT \(JobColumns.ended) FROM workerd.ended WHERE id = $1::bigint", parameters
+        ).first.map(JobColumns.endedJob)
+    }
+
+    // MARK: - Loads
+
+    /// The next jobs of a queue in the order of their ids.
+    ///
+    /// - Parameters:
+    ///   - id: only jobs behind this one.
+    ///   - limit: the largest number of jobs.
+    ///   - byteCount: the size of their payloads at which no further job is added.
+    func inTurn(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch {
+        var parameters = Self.parameters(of: queue)
+        parameters.add(id.number)
+        return try batch("held = 0", "id > $3::bigint", "id", parameters, limit, byteCount)
+    }
+
+    /// The delayed jobs of a queue that are due next.
+    func delayed(
+        _ queue: QueueName, after key: DueKey, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch {
+        var parameters = Self.parameters(of: queue)
+        parameters.add(key.dueAt)
+        parameters.add(key.id.number)
+        return try batch(
+            "held = 1", "(due_at, id) > ($3::bigint, $4::bigint)", "due_at, id", parameters, limit,
+            byteCount)
+    }
+
+    /// The buffered jobs of a queue behind a number, in the order of their numbers.
+    func buffered(
+        _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
+    ) throws(StoreFault) -> JobBatch {
+        var parameters = Self.parameters(of: queue)
+        parameters.add(id.number)
+        return try batch(
+            "held > 0 AND held = 2", "id > $3::bigint", "id", parameters, limit, byteCount)
+    }
+
+    private static func parameters(of queue: QueueName) -> Parameters {
+        var parameters = Parameters()
+        parameters.add(queue.thread)
+        parameters.add(queue.priority.rawValue)
+        return parameters
+    }
+
+    /// Reads jobs until there are no more, or a limit is reached.
+    ///
+    /// The payloads of a part are added up by the server: it sends none beyond the limit.
+    private func batch(
+        _ held: String, _ place: String, _ order: String, _ parameters: Parameters, _ limit: Int,
+        _ byteCount: Int
+    ) throws(StoreFault) -> JobBatch {
+        var parameters = parameters
+        let next = parameters.values.count + 1
+        parameters.add(limit)
+        parameters.add(byteCount)
+        let found = try rows(
+            """
+            SELECT \(JobColumns.live) FROM (
+                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY \(order)
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+                FROM (
+                    SELECT * FROM workerd.jobs
+                    WHERE \(held) AND thread = $1::text AND priority = $2::bigint AND \(place)
+                    ORDER BY \(order) LIMIT $\(next)::bigint
+                ) AS next_jobs
+            ) AS added_up
+            WHERE bytes_before < $\(next + 1)::bigint ORDER BY \(order)
+            """, parameters)
+        var batch = JobBatch(jobs: found.all.map(JobColumns.liveJob))
+        let bytes = batch.jobs.reduce(0) { $0 + $1.payload.count }
+        batch.isEnd = bytes < byteCount && batch.jobs.count < limit
+        return batch
+    }
+
+    /// The jobs that are between two attempts and block others of their order meanwhile, in the
+    /// order in which they are due.
+    func blockers() throws(StoreFault) -> [Job] {
+        try rows(
+            """
+            SELECT \(JobColumns.live) FROM workerd.jobs
+            WHERE held = 1 AND retry_blocks AND attempt > forgiven ORDER BY due_at, id
+            """
+        ).all.map(JobColumns.liveJob)
+    }
+
+    // MARK: - Listings
+
+    /// The first jobs of a queue in a span, without their payloads.
+    func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        try list("held = 0", queue, in: span, limit: limit)
+    }
+
+    /// The first delayed or buffered jobs of a queue in a span, without their payloads.
+    func listHeld(
+        _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        let held = state == .buffered ? "held = 2" : "held = 1"
+        return try list("held > 0 AND \(held)", queue, in: span, limit: limit)
+    }
+
+    private func list(
+        _ held: String, _ queue: QueueName, in span: JobSpan, limit: Int
+    ) throws(StoreFault) -> [Job] {
+        var parameters = Self.parameters(of: queue)
+        parameters.add(span.after.number)
+        parameters.add(span.before.number)
+        parameters.add(limit)
+        return try rows(
+            """
+            SELECT \(JobColumns.live(payload: "''::bytea")) FROM workerd.jobs
+            WHERE \(held) AND thread = $1::text AND priority = $2::bigint
+                AND id > $3::bigint AND id < $4::bigint
+            ORDER BY id \(Self.sql(span)) LIMIT $5::bigint
+            """, parameters
+        ).all.map(JobColumns.liveJob)
+    }
+
+    private static func sql(_ span: JobSpan) -> String { span.isAscending ? "ASC" : "DESC" }
+
+    /// The first wanted jobs of a queue in a span, without their payloads.
+    ///
+    /// - Parameter searched: drawn in to the place up to which all were read.
+    func listInTurn(
+        _ queue: QueueName, in span: JobSpan, limit: Int, searched: inout JobID,
+        where isWanted: (Job) -> Bool
+    ) throws(StoreFault) -> [Job] {
+        let read = try listInTurn(queue, in: span, limit: Self.searchedCountMax)
+        if read.count == Self.searchedCountMax, let last = read.last {
+            searched = span.first(searched, last.id)
+        }
+        let wanted = read.filter { isWanted($0) && !span.precedes(searched, $0.id) }
+        return Array(wanted.prefix(limit))
+    }
+
+    /// The first ended jobs in a span, without their results.
+    ///
+    /// - Returns: the jobs, and the place up to which all were read: the span's end if there are
+    ///   no more.
+    func listEnded(
+        thread: String?, state: JobState?, in span: JobSpan, limit: Int, hasReasons: Bool
+    ) throws(StoreFault) -> (jobs: [Job], searched: JobID) {
+        var parameters = Parameters()
+        parameters.add(span.after.number)
+        parameters.add(span.before.number)
+        parameters.add(Self.searchedCountMax)
+        let count = JobListing.reasonByteCountMax
+        let result =
+            hasReasons
+            ? "CASE WHEN outcome = 2 THEN substr(result, 1, \(count)) END" : "NULL::bytea"
+        let read = try rows(
+            """
+            SELECT \(JobColumns.ended(result: result)) FROM workerd.ended
+            WHERE id > $1::bigint AND id < $2::bigint
+            ORDER BY id \(Self.sql(span)) LIMIT $3::bigint
+            """, parameters
+        ).all.map(JobColumns.endedJob)
+        let isAll = read.count < Self.searchedCountMax
+        let wanted = read.filter { job in
+            (thread == nil || job.thread == thread) && (state == nil || job.state == state)
+        }
+        let searched = isAll ? span.end : read.last?.id ?? span.end
+        return (Array(wanted.prefix(limit)), searched)
+    }
+
+    // MARK: - Expiry
+
+    /// The time at which the next waiting job expires; nil if there is none.
+    func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64? {
+        var parameters = Parameters()
+        parameters.add(moment)
+        return try rows(
+            """
+            SELECT min(expires_at) FROM workerd.jobs
+            WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at > $1::bigint
+            """, parameters
+        ).first?.optionalInteger(0)
+    }
+
+    /// The waiting jobs that have expired by a time.
+    func expiring(
+        at moment: Int64, after place: DueKey, limit: Int
+    ) throws(StoreFault) -> ExpiringJobs {
+        var parameters = Parameters()
+        parameters.add(moment)
+        parameters.add(place.dueAt)
+        parameters.add(place.id.number)
+        parameters.add(limit)
+        var found = ExpiringJobs()
+        found.places = try rows(
+            """
+            SELECT id, expires_at FROM workerd.jobs
+            WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at <= $1::bigint
+                AND (expires_at, id) > ($2::bigint, $3::bigint)
+            ORDER BY expires_at, id LIMIT $4::bigint
+            """, parameters
+        ).all.map { DueKey(dueAt: $0.integer(1), id: JobColumns.id($0)) }
+        found.isEnd = found.places.count < limit
+        if found.isEnd { found.next = try nextExpiry(after: moment) }
+        return found
+    }
+
+    // MARK: - Taking stock
+
+    /// The queues that have a job.
+    ///
+    /// - Complexity: O(queues * log jobs): it jumps from one to the next in the index.
+    func queues() throws(StoreFault) -> Set<QueueName> {
+        var found: Set<QueueName> = []
+        for held in ["held = 0", "held > 0"] {
+            var (thread, priority) = ("", Int64.max)
+            while true {
+                var parameters = Parameters()
+                parameters.add(thread)
+                parameters.add(min(priority, 100))
+                let row = try rows(
+                    """
+                    SELECT thread, priority FROM workerd.jobs
+                    WHERE \(held) AND (thread, priority) > ($1::text, $2::bigint::smallint)
+                    ORDER BY thread, priority LIMIT 1
+                    """, parameters
+                ).first
+                guard let row else { break }
+                (thread, priority) = (row.text(0), row.integer(1))
+                guard let value = Priority(rawValue: Int(priority)) else { continue }
+                found.insert(QueueName(thread: thread, priority: value))
+            }
+        }
+        return found
+    }
+
+    /// The largest number of a job that has not ended; 0 without one.
+    func lastLiveNumber() throws(StoreFault) -> UInt64 {
+        let row = try rows("SELECT coalesce(max(id), 0) FROM workerd.jobs").first
+        return UInt64(clamping: row?.integer(0) ?? 0)
+    }
+
+    /// Calls `body` for the next live jobs in the order of their numbers.
+    ///
+    /// - Returns: the last number that was read; nil if there are no more.
+    func forEachLive(
+        after number: UInt64, through last: UInt64, limit: Int,
+        _ body: (QueueName, CountedJob) -> Void
+    ) throws(StoreFault) -> UInt64? {
+        guard number < last else { return nil }
+        var parameters = Parameters()
+        parameters.add(number)
+        parameters.add(last)
+        parameters.add(max(1, limit))
+        let found = try rows(
+            """
+            SELECT id, held, priority, length(payload), thread, selector FROM workerd.jobs
+            WHERE id > $1::bigint AND id <= $2::bigint ORDER BY id LIMIT $3::bigint
+            """, parameters)
+        var end: UInt64 = 0
+        for row in found.all {
+            let id = JobColumns.id(row)
+            end = id.number
+            guard let priority = Priority(rawValue: Int(row.integer(2))) else { continue }
+            body(
+                QueueName(thread: row.text(4), priority: priority),
+                CountedJob(
+                    id: id, state: JobColumns.state(held: row.integer(1)), selector: row.text(5),
+                    byteCount: Int(row.integer(3))))
+        }
+        return found.count < max(1, limit) ? nil : end
+    }
+}

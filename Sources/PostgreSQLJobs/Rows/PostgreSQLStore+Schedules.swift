@@ -1,0 +1,149 @@
+// Schedules. A run is recorded in the transaction that accepts its job, so that there is never one
+// without the other.
+
+internal import Jobs
+
+extension PostgreSQLStore {
+    private static let columns = """
+        name, from_command, cron, zone, every_ms, missed, overlap, thread, selector, payload,
+        priority, retries, timeout_ms, expire_ms, order_key, retry_blocks, carried, unique_name,
+        unique_again, unique_ms, since, through, last_run_at, last_job
+        """
+
+    /// All schedules, in the order of their names.
+    func schedules() throws(StoreFault) -> [ScheduleRecord] {
+        let found = try rows("SELECT \(Self.columns) FROM workerd.schedules ORDER BY name")
+        return found.all.map(Self.record)
+    }
+
+    /// Stores a schedule in place of one of the same name.
+    ///
+    /// If the rhythm is the same, the new schedule continues the old one's progress.
+    func keep(_ record: ScheduleRecord) throws(StoreFault) {
+        var record = record
+        let name = record.definition.name
+        if let before = try schedule(name), before.definition.rhythm == record.definition.rhythm {
+            record.progress = before.progress
+        }
+        try dropSchedule(name)
+        try change(
+            """
+            INSERT INTO workerd.schedules (\(Self.columns))
+            VALUES ($1::text, $2::boolean, $3::text, $4::text, $5::bigint, $6::text, $7::text,
+                $8::text, $9::text, $10::bytea, $11::bigint, $12::bigint, $13::bigint, $14::bigint,
+                $15::bytea, $16::boolean, $17::bytea, $18::bytea, $19::boolean, $20::bigint,
+                $21::bigint, $22::bigint, $23::bigint, $24::bigint)
+            """, Self.parameters(of: record))
+    }
+
+    private static func parameters(of record: ScheduleRecord) -> Parameters {
+        var parameters = Parameters()
+        let definition = record.definition
+        parameters.add(definition.name)
+        parameters.add(record.isFromCommand)
+        switch definition.rhythm {
+        case .cron(let text, let zone):
+            parameters.add(text)
+            parameters.add(zone)
+            parameters.add(nil as Int64?)
+        case .every(let milliseconds):
+            parameters.add(nil as String?)
+            parameters.add(nil as String?)
+            parameters.add(milliseconds)
+        }
+        parameters.add(definition.missed.rawValue)
+        parameters.add(definition.overlap.rawValue)
+        let request = definition.request
+        parameters.add(request.thread)
+        parameters.add(request.selector)
+        parameters.add(request.payload)
+        parameters.add(request.priority.rawValue)
+        let options = request.options
+        parameters.add(options.retryCountMax.map { Int64($0) })
+        parameters.add(options.timeoutMilliseconds)
+        parameters.add(options.expireMilliseconds)
+        parameters.add(options.key)
+        parameters.add(options.retryBlocks)
+        parameters.add(options.carried)
+        parameters.add(request.unique?.bytes)
+        parameters.add(request.unique?.isAgain)
+        parameters.add(request.unique?.milliseconds)
+        parameters.add(record.progress.since)
+        parameters.add(record.progress.through)
+        parameters.add(record.progress.lastRunAt)
+        parameters.add(record.progress.lastJob.map { Int64(clamping: $0.number) })
+        return parameters
+    }
+
+    func dropSchedule(_ name: String) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(name)
+        try change("DELETE FROM workerd.schedules WHERE name = $1::text", parameters)
+    }
+
+    /// Stores the job of a schedule, and that it was made.
+    func accept(_ job: Job, of run: ScheduleRun) throws(StoreFault) {
+        try accept(job)
+        var parameters = Parameters()
+        parameters.add(run.name)
+        parameters.add(run.through)
+        parameters.add(run.at)
+        parameters.add(job.id.number)
+        try change(
+            """
+            UPDATE workerd.schedules
+            SET through = $2::bigint, last_run_at = $3::bigint, last_job = $4::bigint
+            WHERE name = $1::text
+            """, parameters)
+    }
+
+    /// Stores that a moment of a schedule needs no job, as another one has its name.
+    func note(_ run: ScheduleRun) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(run.name)
+        parameters.add(run.through)
+        try change(
+            "UPDATE workerd.schedules SET through = $2::bigint WHERE name = $1::text", parameters)
+    }
+
+    private func schedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
+        var parameters = Parameters()
+        parameters.add(name)
+        return try rows(
+            "SELECT \(Self.columns) FROM workerd.schedules WHERE name = $1::text", parameters
+        ).first.map(Self.record)
+    }
+
+    private static func record(_ row: Row) -> ScheduleRecord {
+        let rhythm: ScheduleDefinition.Rhythm =
+            if let milliseconds = row.optionalInteger(4) {
+                .every(milliseconds: milliseconds)
+            } else {
+                .cron(row.text(2), zone: row.text(3))
+            }
+        var definition = ScheduleDefinition(
+            name: row.text(0), rhythm: rhythm,
+            request: JobRequest(
+                thread: row.text(7), selector: row.text(8), payload: row.bytes(9)))
+        definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
+        definition.overlap =
+            OverlappingRuns(rawValue: row.text(6)) ?? .standard(with: definition.missed)
+        definition.request.priority = Priority(rawValue: Int(row.integer(10))) ?? .normal
+        var options = JobOptions(
+            timeoutMilliseconds: row.optionalInteger(12),
+            retryCountMax: row.optionalInteger(11).map { Int($0) },
+            retryBlocks: row.optionalInteger(15).map { $0 != 0 }, key: row.optionalBytes(14),
+            expireMilliseconds: row.optionalInteger(13))
+        options.carried = row.optionalBytes(16)
+        definition.request.options = SharedJobOptions(options)
+        definition.request.unique = row.optionalBytes(17).map { name in
+            UniqueName(name, isAgain: row.isTrue(18), milliseconds: row.optionalInteger(19))
+        }
+        var progress = ScheduleProgress(since: row.integer(20))
+        progress.through = row.integer(21)
+        progress.lastRunAt = row.optionalInteger(22)
+        progress.lastJob = row.optionalInteger(23).map { JobID(UInt64(clamping: $0)) }
+        return ScheduleRecord(
+            definition, isFromCommand: row.isTrue(1), progress: progress)
+    }
+}

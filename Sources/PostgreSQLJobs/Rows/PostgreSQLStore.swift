@@ -1,0 +1,383 @@
+// Durable jobs in the tables of a PostgreSQL database. The changes of a transaction are committed
+// when it has returned; they and the commit travel together, so it costs one round trip if nothing
+// in it has to be read.
+//
+// One row a job: in `jobs` until it ends, then in `ended`.
+
+internal import Jobs
+internal import Journals
+internal import Kernel
+
+/// Keeps jobs in a PostgreSQL database, of whose jobs it has the seat.
+///
+/// - Thread: the journal's.
+final class PostgreSQLStore: JournalTables {
+    /// The number of earlier ended jobs that are read at once after a lost answer.
+    private static let readCount = 1_000
+
+    let seat: Seat
+    private(set) var nextNumber: UInt64 = 1
+    private(set) var limits: StoreLimits
+    private(set) var holds: Set<JobID> = []
+    private var askedToEnd: Set<JobID> = []
+    private var changed = ChangedRows()
+    var kept: KeptEnds
+    /// The connection of the open transaction; nil outside of one.
+    private var open: ServerConnection?
+    /// The jobs whose row with their holder the open transaction removes.
+    private var endedHolds: Set<JobID> = []
+    /// Moments of the open transaction that are kept in the settings.
+    private var latest: [String: Int64] = [:]
+    /// Whether the open transaction has given names.
+    private var hasNewNames = false
+
+    /// Reads what the seat's tables hold.
+    ///
+    /// - Blocks: for the server.
+    init(_ seat: Seat, limits: StoreLimits) throws(StoreFault) {
+        self.seat = seat
+        self.limits = limits
+        kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
+        try readKept()
+        let rows = try rows("SELECT job FROM workerd.holders")
+        holds = Set(rows.all.map(JobColumns.id))
+        nextNumber = try readNextNumber()
+    }
+
+    private func readKept() throws(StoreFault) {
+        let row = try rows(
+            """
+            SELECT coalesce(max(id), 0), count(kept_until),
+                coalesce(sum(length(result)) FILTER (WHERE kept_until IS NOT NULL), 0)::bigint
+            FROM workerd.ended
+            """
+        ).first
+        kept = KeptEnds(
+            limits, earlierLast: row?.integer(0) ?? 0,
+            named: KeptEnds.Named(
+                count: Int(row?.integer(1) ?? 0), byteCount: Int(row?.integer(2) ?? 0)))
+    }
+
+    private func readNextNumber() throws(StoreFault) -> UInt64 {
+        let row = try rows(
+            """
+            SELECT greatest((SELECT value FROM workerd.settings WHERE name = 'next_id'),
+                (SELECT coalesce(max(id), 0) + 1 FROM workerd.jobs),
+                (SELECT coalesce(max(id), 0) + 1 FROM workerd.ended))
+            """
+        ).first
+        return UInt64(max(1, row?.integer(0) ?? 1))
+    }
+
+    // MARK: - Transactions
+
+    var checkpointFault: StoreFault? { nil }
+
+    func transaction(
+        at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        let connection = try seat.connected()
+        let number = seat.batch + 1
+        var isCommitSent = false
+        var hasAnswer = false
+        begin()
+        open = connection
+        defer { open = nil }
+        do throws(StoreFault) {
+            try send("BEGIN")
+            try drop(kept.begin(at: now), at: now)
+            try body()
+            try sendLast(number, at: now)
+            isCommitSent = true
+            try send("COMMIT") { hasAnswer = $0.tag == "COMMIT" }
+            try asking { () throws(ServerError) in try connection.synchronize() }
+        } catch {
+            if isCommitSent, error.kind == .away, try seat.wasCommitted(number) {
+                return try noteCommitWithoutResults()
+            }
+            kept.rollBack()
+            throw rolledBack(on: connection, error)
+        }
+        guard hasAnswer else {
+            kept.rollBack()
+            throw seat.fault(.unfit, "the server has not committed a transaction")
+        }
+        seat.noteCommit()
+        kept.commit()
+        holds.subtract(endedHolds)
+    }
+
+    private func begin() {
+        changed.removeAll()
+        endedHolds.removeAll()
+        latest.removeAll()
+        hasNewNames = false
+    }
+
+    /// Undoes a failed transaction.
+    ///
+    /// - Returns: why it has failed; `interrupted` if the connection was lost and is there again.
+    private func rolledBack(
+        on connection: ServerConnection, _ fault: StoreFault
+    ) -> StoreFault {
+        if fault.kind == .away {
+            // A lost connection has taken its transaction with it.
+            guard (try? seat.connected()) === connection else {
+                return (try? seat.connected()) == nil
+                    ? fault : seat.fault(.interrupted, fault.detail)
+            }
+        }
+        do throws(ServerError) {
+            try connection.send("ROLLBACK")
+            try connection.synchronize()
+        } catch {
+            // A session in an unknown state is not gone on with.
+            seat.leave()
+        }
+        return fault
+    }
+
+    /// The transaction was committed, and the results of its statements were lost.
+    private func noteCommitWithoutResults() throws(StoreFault) {
+        holds.subtract(endedHolds)
+        open = nil
+        try readKept()
+        while try readEnded(atMost: Self.readCount) {}
+    }
+
+    private func sendLast(_ number: Int64, at now: Int64) throws(StoreFault) {
+        try flush()
+        for (name, moment) in latest {
+            var parameters = Parameters()
+            parameters.add(name)
+            parameters.add(moment)
+            try send(
+                """
+                INSERT INTO workerd.settings AS old (name, value) VALUES ($1::text, $2::bigint)
+                ON CONFLICT (name) DO UPDATE SET value = greatest(old.value, $2::bigint)
+                """, parameters)
+        }
+        if hasNewNames { try forgetOldNames(at: now) }
+        var parameters = Parameters()
+        parameters.add(Seat.number)
+        parameters.add(seat.epoch)
+        parameters.add(number)
+        // Divides by zero, and so fails the transaction, if the seat has another epoch.
+        try send(
+            """
+            WITH noted AS (
+                UPDATE workerd.seats SET batch = $3::bigint
+                WHERE id = $1::bigint::integer AND epoch = $2::bigint RETURNING 1
+            ) SELECT 1 / count(*) FROM noted
+            """, parameters)
+    }
+
+    /// Drops ended jobs that are too old or too many.
+    private func drop(_ ids: [JobID], at now: Int64) throws(StoreFault) {
+        if !ids.isEmpty {
+            var parameters = Parameters()
+            parameters.add(.numbers(ids.map(\.number)))
+            try send("DELETE FROM workerd.ended WHERE id = ANY ($1::bigint[])", parameters)
+        }
+        try dropNamed(at: now)
+    }
+
+    private func dropNamed(at now: Int64) throws(StoreFault) {
+        let named = kept.named
+        func isWithin(_ count: Int, _ byteCount: Int) -> Bool {
+            NamedResults.isWithin(
+                limits.retainedByteCountMax, byteCount: byteCount, count: count)
+        }
+        guard named.count > 0,
+            named.nextUntil <= now || !isWithin(named.count, named.byteCount)
+        else { return }
+        var parameters = Parameters()
+        parameters.add(NamedResults.dropCountMax)
+        let rows = try rows(
+            """
+            SELECT id, kept_until, coalesce(length(result), 0) FROM workerd.ended
+            WHERE kept_until IS NOT NULL ORDER BY kept_until, id LIMIT $1::bigint
+            """, parameters)
+        var dropped: [UInt64] = []
+        var byteCount = 0
+        var nextUntil = rows.count < NamedResults.dropCountMax ? Int64.max : .min
+        for row in rows.all {
+            let isWithin = isWithin(named.count - dropped.count, named.byteCount - byteCount)
+            guard row.integer(1) <= now || !isWithin else {
+                nextUntil = row.integer(1)
+                break
+            }
+            dropped.append(UInt64(clamping: row.integer(0)))
+            byteCount += Int(row.integer(2))
+        }
+        kept.dropNamed(count: dropped.count, byteCount: byteCount, nextUntil: nextUntil)
+        guard !dropped.isEmpty else { return }
+        parameters = Parameters()
+        parameters.add(.numbers(dropped))
+        try send("DELETE FROM workerd.ended WHERE id = ANY ($1::bigint[])", parameters)
+    }
+
+    // MARK: - Statements
+
+    /// Sends a statement of the open transaction behind the changes before it.
+    ///
+    /// - Parameter whenDone: gets its result, before the transaction ends.
+    func change(
+        _ sql: String, _ parameters: Parameters = Parameters(),
+        _ whenDone: @escaping (Rows) -> Void = { _ in }
+    ) throws(StoreFault) {
+        try flush()
+        try send(sql, parameters, whenDone)
+    }
+
+    /// The rows of a statement, which sees the changes before it.
+    ///
+    /// - Blocks: for the server.
+    func rows(_ sql: String, _ parameters: Parameters = Parameters()) throws(StoreFault) -> Rows {
+        try flush()
+        let connection: ServerConnection
+        if let open { connection = open } else { connection = try seat.connected() }
+        return try asking { () throws(ServerError) in try connection.rows(sql, parameters) }
+    }
+
+    private func send(
+        _ sql: String, _ parameters: Parameters = Parameters(),
+        _ whenDone: @escaping (Rows) -> Void = { _ in }
+    ) throws(StoreFault) {
+        let connection = try connectionOfTransaction()
+        try asking { () throws(ServerError) in try connection.send(sql, parameters, whenDone) }
+    }
+
+    private func connectionOfTransaction() throws(StoreFault) -> ServerConnection {
+        guard let open else { preconditionFailure("changes are made in a transaction") }
+        return open
+    }
+
+    private func asking<Value>(
+        _ body: () throws(ServerError) -> Value
+    ) throws(StoreFault) -> Value {
+        do throws(ServerError) {
+            return try body()
+        } catch {
+            throw seat.fault(of: error)
+        }
+    }
+
+    /// Sends the collected changes.
+    func flush() throws(StoreFault) {
+        guard !changed.isEmpty else { return }
+        let connection = try connectionOfTransaction()
+        let (store, milliseconds) = (self, limits.retainedMilliseconds)
+        try asking { () throws(ServerError) in
+            try changed.send(on: connection, retained: milliseconds) { store.kept.noteEnded($0) }
+        }
+    }
+
+    private func flushIfFull() throws(StoreFault) {
+        if changed.isFull { try flush() }
+    }
+
+    // MARK: - The changes that come most often
+
+    func accept(_ job: Job) throws(StoreFault) {
+        if changed.hasAttempt(of: job.id) { try flush() }
+        changed.accept(job)
+        try flushIfFull()
+    }
+
+    func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
+        if changed.hasEnd(of: id) { try flush() }
+        changed.begin(id, attempt)
+        try flushIfFull()
+    }
+
+    func end(
+        _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
+    ) throws(StoreFault) {
+        if askedToEnd.contains(id) { try forgetAsked(id) }
+        try forgetHolder(of: id)
+        changed.end(id, attempt, outcome, at: now)
+        try flushIfFull()
+    }
+
+    // MARK: - State in memory
+
+    func limit(_ limits: StoreLimits) {
+        self.limits = limits
+        kept.limit(limits)
+    }
+
+    func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
+        guard !kept.areAllKnown else { return false }
+        var parameters = Parameters()
+        parameters.add(kept.earlierThrough)
+        parameters.add(kept.earlierLast)
+        parameters.add(limit)
+        let rows = try rows(
+            """
+            SELECT id, ended_at,
+                (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
+                outcome IN (2, 3)
+            FROM workerd.ended
+            WHERE id > $1::bigint AND id <= $2::bigint AND kept_until IS NULL
+            ORDER BY id LIMIT $3::bigint
+            """, parameters)
+        kept.addEarlier(rows, isLast: rows.count < limit)
+        return !kept.areAllKnown
+    }
+
+    /// Notes the moment of an action whose dates depend on the clock.
+    func noteLatest(_ setting: String, at now: Int64) {
+        latest[setting] = max(latest[setting] ?? .min, now)
+    }
+
+    /// Whether the action's moment is after `now`, as the clock was set back; then keeps `now`.
+    func takeLatest(_ setting: String, after now: Int64) throws(StoreFault) -> Bool {
+        let isNewer = latest[setting].map { $0 > now } ?? false
+        latest[setting] = nil
+        var parameters = Parameters()
+        parameters.add(setting)
+        parameters.add(now)
+        let changedCount = try rows(
+            """
+            UPDATE workerd.settings SET value = $2::bigint
+            WHERE name = $1::text AND value > $2::bigint
+            """, parameters
+        ).changedCount
+        if isNewer { latest[setting] = now }
+        return changedCount > 0 || isNewer
+    }
+
+    func noteNewName() { hasNewNames = true }
+
+    func askToEnd(_ id: JobID) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(id.number)
+        try change(
+            "INSERT INTO workerd.asked_to_end (job) VALUES ($1::bigint) ON CONFLICT DO NOTHING",
+            parameters)
+        askedToEnd.insert(id)
+    }
+
+    func forgetAsked(_ id: JobID) throws(StoreFault) {
+        askedToEnd.remove(id)
+        var parameters = Parameters()
+        parameters.add(id.number)
+        try change("DELETE FROM workerd.asked_to_end WHERE job = $1::bigint", parameters)
+    }
+
+    /// Notes that a job's holder is recorded.
+    func noteHold(_ id: JobID) {
+        holds.insert(id)
+        endedHolds.remove(id)
+    }
+
+    /// Deletes the record of a job's holder, if there is one.
+    func forgetHolder(of id: JobID) throws(StoreFault) {
+        guard holds.contains(id) else { return }
+        var parameters = Parameters()
+        parameters.add(id.number)
+        try change("DELETE FROM workerd.holders WHERE job = $1::bigint", parameters)
+        endedHolds.insert(id)
+    }
+}

@@ -1,0 +1,276 @@
+// The seat: the one session that may change the jobs. It holds an advisory lock of the server and
+// the number of its epoch, which each taking of the seat raises.
+//
+// All transactions of a seat travel on its connection, and the server releases the lock when that
+// session is over. So when the lock is free, every transaction of the seat is decided:
+//
+//     connection lost → connect → lock → read epoch and batch
+//         another epoch: another daemon has taken the seat; this one may not go on
+//         this epoch: `batch` says whether the transaction in flight was committed
+//
+// The lock comes first, and the reading is a transaction of its own behind it: a snapshot from
+// before the lock would show an older batch.
+
+internal import Jobs
+internal import Kernel
+
+/// The right to change the jobs of a database.
+///
+/// - Thread: the journal's.
+final class Seat {
+    /// The number of this seat; a schema has one.
+    static let number: Int64 = 1
+    /// How long the lock of a session that ends is waited for.
+    private static let lockPatience = Duration.seconds(5)
+    private static let lockPause = Duration.milliseconds(20)
+    /// The pause between two attempts to connect while a transaction is undecided.
+    private static let connectPause = Duration.milliseconds(100)
+    private static let connectSeconds = 3
+
+    let address: ServerAddress
+    private let log: StoreLog
+    /// Opened when the store is to be closed: nothing is waited for any more.
+    private let closing: Latch
+    private let whenLost: @Sendable (StoreFault) -> Void
+    private var live: ServerConnection?
+    private var server: ServerIdentity?
+    private(set) var epoch: Int64 = 0
+    /// The number of the latest transaction that is known to be committed.
+    private(set) var batch: Int64 = 0
+    /// The reason why this seat is another daemon's.
+    private var loss: StoreFault?
+
+    init(
+        _ address: ServerAddress, closing: Latch, log: StoreLog,
+        whenLost: @escaping @Sendable (StoreFault) -> Void
+    ) {
+        self.address = address
+        self.closing = closing
+        self.log = log
+        self.whenLost = whenLost
+    }
+
+    // MARK: - Taking
+
+    /// Takes the seat for the first time; makes the tables or brings them up to date.
+    ///
+    /// - Throws: `inUse` if another daemon has it, `away`, `unfit`, `newer`, `foreign`.
+    /// - Blocks: for the server, and for the session of a daemon that has just ended.
+    func take() throws(StoreFault) {
+        let connection = try connect()
+        guard try lock(on: connection) else { throw inUse(on: connection) }
+        try asking { () throws(ServerError) in
+            try connection.send("BEGIN")
+            try connection.synchronize()
+        }
+        try Migration(address, connection).run()
+        try asking { () throws(ServerError) in
+            var parameters = Parameters()
+            parameters.add(Self.number)
+            parameters.add(ProcessStatistics.processID)
+            let row = try connection.rows(
+                """
+                UPDATE workerd.seats
+                SET epoch = epoch + 1, host = inet_client_addr()::text,
+                    process = $2::bigint::integer, taken_at = now()
+                WHERE id = $1::bigint::integer RETURNING epoch, batch
+                """, parameters
+            ).first
+            try connection.send("COMMIT")
+            try connection.synchronize()
+            epoch = row?.integer(0) ?? 0
+            batch = row?.integer(1) ?? 0
+        }
+        live = connection
+    }
+
+    /// The connection that has the seat; connects anew if it was lost.
+    ///
+    /// - Throws: `away`, or why the seat is another daemon's.
+    /// - Blocks: for the server.
+    func connected() throws(StoreFault) -> ServerConnection {
+        if let loss { throw loss }
+        if let live { return live }
+        return try takeAgain()
+    }
+
+    private func takeAgain() throws(StoreFault) -> ServerConnection {
+        let connection = try connect()
+        try endEarlierSession(on: connection)
+        guard try lock(on: connection) else {
+            // The daemon that holds it may have raised the epoch already.
+            _ = try readBatch(on: connection)
+            throw fault(.away, "another session holds the seat")
+        }
+        batch = try readBatch(on: connection)
+        live = connection
+        return connection
+    }
+
+    /// Decides whether a transaction was committed whose answer was lost.
+    ///
+    /// - Throws: `away` if the store is closed meanwhile, or why the seat is another daemon's.
+    /// - Blocks: until the server is there again.
+    func wasCommitted(_ number: Int64) throws(StoreFault) -> Bool {
+        var hasTold = false
+        while true {
+            do throws(StoreFault) {
+                _ = try takeAgain()
+                return batch == number
+            } catch {
+                if let loss { throw loss }
+                if !hasTold {
+                    log.warning(
+                        "\(error); a transaction was in flight, and its jobs are answered then")
+                }
+                hasTold = true
+                if closing.wait(until: .now + Self.connectPause) { throw error }
+            }
+        }
+    }
+
+    /// The transaction of the next number was committed.
+    func noteCommit() { batch += 1 }
+
+    /// Closes the connection, which gives the seat back.
+    func leave() { live = nil }
+
+    // MARK: - Steps
+
+    private func connect() throws(StoreFault) -> ServerConnection {
+        let connection: ServerConnection
+        do throws(ServerError) {
+            connection = try ServerConnection(to: address.text, seconds: Self.connectSeconds)
+        } catch {
+            throw fault(.away, "can't connect: \(error)")
+        }
+        let found = try ServerIdentity(of: connection, address)
+        if let server, !server.isSame(as: found) {
+            throw lose("it is another database server than before, or an older state of it")
+        }
+        server = found
+        return connection
+    }
+
+    /// Ends the session that this process had before, if it still holds the lock.
+    private func endEarlierSession(on connection: ServerConnection) throws(StoreFault) {
+        guard let earlier = earlierSession else { return }
+        try asking { () throws(ServerError) in
+            var parameters = Parameters()
+            parameters.add(Int64(ServerSchema.lockClass))
+            parameters.add(Self.number)
+            parameters.add(earlier.process)
+            parameters.add(earlier.startedAt)
+            _ = try connection.rows(
+                """
+                SELECT pg_terminate_backend(a.pid)
+                FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+                WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid
+                    AND l.objid = $2::bigint::oid AND a.pid = $3::bigint
+                    AND a.backend_start::text = $4::text
+                """, parameters)
+        }
+    }
+
+    private var earlierSession: ServerIdentity.Session?
+
+    private func lock(on connection: ServerConnection) throws(StoreFault) -> Bool {
+        let end = ContinuousClock.now + Self.lockPatience
+        while true {
+            var parameters = Parameters()
+            parameters.add(Int64(ServerSchema.lockClass))
+            parameters.add(Self.number)
+            let isOurs = try asking { () throws(ServerError) in
+                try connection.rows(
+                    "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)",
+                    parameters
+                ).first?.isTrue(0) == true
+            }
+            if isOurs {
+                earlierSession = server?.session
+                return true
+            }
+            guard ContinuousClock.now < end, !closing.wait(until: .now + Self.lockPause) else {
+                return false
+            }
+        }
+    }
+
+    /// The latest batch of the seat.
+    ///
+    /// - Throws: the loss of the seat, if its epoch is another one.
+    private func readBatch(on connection: ServerConnection) throws(StoreFault) -> Int64 {
+        var parameters = Parameters()
+        parameters.add(Self.number)
+        let row = try asking { () throws(ServerError) in
+            try connection.rows(
+                "SELECT epoch, batch FROM workerd.seats WHERE id = $1::bigint::integer", parameters
+            ).first
+        }
+        guard let row, row.integer(0) == epoch else {
+            throw lose("another daemon has taken the seat")
+        }
+        return row.integer(1)
+    }
+
+    private func inUse(on connection: ServerConnection) -> StoreFault {
+        fault(.inUse, "another daemon has it")
+    }
+
+    // MARK: - Faults
+
+    /// The seat is another daemon's, or its database is not the one from before.
+    func lose(_ reason: String) -> StoreFault {
+        let lost = loss ?? fault(.lost, reason)
+        if loss == nil {
+            loss = lost
+            live = nil
+            whenLost(lost)
+        }
+        return lost
+    }
+
+    func fault(_ kind: StoreFault.Kind, _ detail: String) -> StoreFault {
+        StoreFault(kind, path: address.shown, detail: detail)
+    }
+
+    /// The fault that an error of the server is; a lost connection is not used any more.
+    func fault(of error: ServerError) -> StoreFault {
+        if error.isLost {
+            live = nil
+            return fault(.away, "the connection is lost: \(error)")
+        }
+        if error.isSeatLost { return lose("another daemon has taken the seat") }
+        return .ofServer(error, at: address)
+    }
+
+    private func asking<Value>(
+        _ body: () throws(ServerError) -> Value
+    ) throws(StoreFault) -> Value {
+        do throws(ServerError) {
+            return try body()
+        } catch {
+            throw fault(of: error)
+        }
+    }
+}
+
+extension StoreFault {
+    /// The fault that an error of a statement is.
+    static func ofServer(_ error: ServerError, at address: ServerAddress) -> StoreFault {
+        let kind: Kind
+        var detail = "the server has refused a statement: \(error)"
+        if error.isFull {
+            kind = .full
+            detail = error.description
+        } else if error.isForbidden {
+            kind = .unfit
+            detail =
+                "this user lacks a right: \(error.message); Documents/PostgreSQL.md says which "
+                + "rights it needs"
+        } else {
+            kind = error.isPassing ? .away : .unfit
+        }
+        return StoreFault(kind, path: address.shown, detail: detail)
+    }
+}

@@ -1,0 +1,248 @@
+// One connection to a database server, in libpq's pipeline mode: statements are sent one behind the
+// other, and their results are read together. A batch of statements costs one round trip.
+
+internal import CPostgreSQL
+
+/// A connection.
+///
+/// A statement is prepared when it is first sent. After an error the server skips the statements
+/// behind it, up to the next `synchronize`.
+///
+/// - Thread: one at a time.
+/// - Source: www.postgresql.org/docs/15/libpq-pipeline-mode.html.
+@safe final class ServerConnection {
+    private enum Awaited {
+        case preparation(String)
+        case result((Rows) -> Void)
+    }
+
+    /// Statements sent before their results are read: the server must not wait for this side to
+    /// read while this side waits for the server.
+    private static let sentCountMax = 64
+    /// The bytes of parameters sent before results are read.
+    private static let sentByteCountMax = 4 << 20
+
+    private let handle: OpaquePointer
+    private var names: [String: String] = [:]
+    private var awaited: [Awaited] = []
+    private var sentByteCount = 0
+    private var lastName = 0
+
+    /// Connects to a server.
+    ///
+    /// - Parameters:
+    ///   - address: a URI or a list of `keyword=value`, as libpq takes it.
+    ///   - seconds: after how many seconds an attempt is given up, unless the address says it.
+    /// - Throws: why it can't; `isLost` then.
+    /// - Blocks: for the server and for names of hosts.
+    init(to address: String, seconds: Int) throws(ServerError) {
+        // Later ones take the place of earlier ones, and the address is read where it stands.
+        let keywords = [
+            "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
+            "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding",
+        ]
+        let values = ["\(seconds)", "2", "1", "3", "5000", "workerd", address, "UTF8"]
+        guard let handle = unsafe Self.connect(keywords, values) else {
+            throw ServerError(code: "", message: "there is no memory for a connection")
+        }
+        unsafe self.handle = unsafe handle
+        guard unsafe PQstatus(handle) == CONNECTION_OK else {
+            let message = lastMessage
+            throw ServerError(code: "", message: message)
+        }
+        unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost }
+    }
+
+    deinit { unsafe PQfinish(handle) }
+
+    private static func connect(_ keywords: [String], _ values: [String]) -> OpaquePointer? {
+        let all = unsafe (keywords + values).map { unsafe copied($0) }
+        defer { unsafe all.forEach { text in unsafe text?.deallocate() } }
+        let first = unsafe all[..<keywords.count].map { unsafe UnsafePointer($0) } + [nil]
+        let second = unsafe all[keywords.count...].map { unsafe UnsafePointer($0) } + [nil]
+        return unsafe PQconnectdbParams(first, second, 1)
+    }
+
+    private static func copied(_ text: String) -> UnsafeMutablePointer<CChar>? {
+        let bytes = text.utf8CString
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        for (place, byte) in bytes.enumerated() { unsafe copy[place] = byte }
+        return unsafe copy
+    }
+
+    // MARK: - What is known of the server
+
+    /// The process that serves this connection, as the server has told this side.
+    var processID: Int64 { Int64(unsafe PQbackendPID(handle)) }
+
+    /// The server's version, such as 150018.
+    var version: Int { Int(unsafe PQserverVersion(handle)) }
+
+    /// The number of its socket; -1 for none.
+    var socket: Int32 { unsafe PQsocket(handle) }
+
+    /// Where the server is, for people.
+    var place: String {
+        func text(_ value: UnsafeMutablePointer<CChar>?) -> String {
+            unsafe value.map { unsafe String(cString: $0) } ?? ""
+        }
+        return unsafe "\(text(PQdb(handle))) at \(text(PQhost(handle))):\(text(PQport(handle)))"
+    }
+
+    /// A value that the server reports, such as `server_encoding`.
+    func reported(_ name: String) -> String {
+        guard let value = unsafe PQparameterStatus(handle, name) else { return "" }
+        return unsafe String(cString: value)
+    }
+
+    private var lastMessage: String {
+        guard let text = unsafe PQerrorMessage(handle) else { return "" }
+        let message = unsafe String(cString: text)
+        let line = message.split(separator: "\n").joined(separator: "; ")
+        return line.isEmpty ? "the server closed the connection" : line
+    }
+
+    private var lost: ServerError { ServerError(code: "", message: lastMessage) }
+
+    // MARK: - Statements
+
+    /// Sends a statement.
+    ///
+    /// - Parameter whenDone: gets its result, if it succeeds, within a later call.
+    /// - Throws: the error of an earlier statement, or the loss of the connection.
+    func send(
+        _ sql: String, _ parameters: Parameters = Parameters(),
+        _ whenDone: @escaping (Rows) -> Void = { _ in }
+    ) throws(ServerError) {
+        if awaited.count >= Self.sentCountMax || sentByteCount >= Self.sentByteCountMax {
+            try synchronize()
+        }
+        let name = try prepared(sql)
+        guard sent(name, parameters) else { throw lost }
+        sentByteCount += parameters.byteCount
+        awaited.append(.result(whenDone))
+    }
+
+    /// Sends a statement and waits for its rows.
+    func rows(_ sql: String, _ parameters: Parameters = Parameters()) throws(ServerError) -> Rows {
+        var found: Rows?
+        try send(sql, parameters) { found = $0 }
+        try synchronize()
+        guard let found else { throw ServerError(code: "XX000", message: "there is no result") }
+        return found
+    }
+
+    private func prepared(_ sql: String) throws(ServerError) -> String {
+        if let name = names[sql] { return name }
+        lastName += 1
+        let name = "s\(lastName)"
+        guard unsafe PQsendPrepare(handle, name, sql, 0, nil) == 1 else { throw lost }
+        awaited.append(.preparation(sql))
+        names[sql] = name
+        return name
+    }
+
+    private func sent(_ name: String, _ parameters: Parameters) -> Bool {
+        let values = parameters.values
+        let lengths = values.map { Int32($0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: values.count)
+        // One block of bytes with the places of the values in it: each needs an address.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parameters.byteCount + 1)
+        var places: [Int?] = []
+        for value in values {
+            places.append(value == nil ? nil : bytes.count)
+            if let value { bytes += value }
+        }
+        bytes.append(0)
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = unsafe bytes.bindMemory(to: CChar.self).baseAddress else {
+                return false
+            }
+            let pointers = unsafe places.map { place in unsafe place.map { unsafe start + $0 } }
+            let code = unsafe PQsendQueryPrepared(
+                handle, name, Int32(values.count), pointers, lengths, formats, 1)
+            return code == 1
+        }
+    }
+
+    /// Waits for the results of all sent statements.
+    ///
+    /// - Throws: the first error; the statements behind it were skipped.
+    /// - Blocks: for the server.
+    func synchronize() throws(ServerError) {
+        guard unsafe PQpipelineSync(handle) == 1 else {
+            awaited = []
+            throw lost
+        }
+        let all = awaited
+        awaited = []
+        sentByteCount = 0
+        var failure: ServerError?
+        for one in all {
+            do throws(ServerError) {
+                let rows = try next()
+                if case .result(let whenDone) = one, failure == nil { whenDone(rows) }
+            } catch {
+                if case .preparation(let sql) = one { names[sql] = nil }
+                if failure == nil { failure = error }
+                if error.code.isEmpty { throw failure ?? error }
+            }
+        }
+        try readSync()
+        if let failure { throw failure }
+    }
+
+    /// Reads the result of one statement, and the end of its results.
+    private func next() throws(ServerError) -> Rows {
+        guard let result = unsafe PQgetResult(handle) else { throw lost }
+        let status = unsafe PQresultStatus(result)
+        let rows = unsafe Rows(result)
+        let error = unsafe error(of: result, status)
+        while let more = unsafe PQgetResult(handle) { unsafe PQclear(more) }
+        if let error { throw error }
+        return rows
+    }
+
+    private func error(of result: OpaquePointer, _ status: ExecStatusType) -> ServerError? {
+        switch status {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return nil
+        case PGRES_PIPELINE_ABORTED:
+            return ServerError(code: "25P02", message: "an earlier statement has failed")
+        default:
+            func field(_ code: Character) -> String? {
+                guard let number = code.asciiValue,
+                    let text = unsafe PQresultErrorField(result, Int32(number))
+                else { return nil }
+                return unsafe String(cString: text)
+            }
+            guard unsafe PQstatus(handle) == CONNECTION_OK || field("C") != nil else {
+                return lost
+            }
+            let message = field("M") ?? lastMessage
+            return ServerError(code: field("C") ?? "", message: message)
+        }
+    }
+
+    private func readSync() throws(ServerError) {
+        guard let result = unsafe PQgetResult(handle) else { throw lost }
+        defer { unsafe PQclear(result) }
+        guard unsafe PQresultStatus(result) == PGRES_PIPELINE_SYNC else { throw lost }
+    }
+
+    // MARK: - News
+
+    /// Whether the server has sent a notification since the last call.
+    ///
+    /// - Throws: the loss of the connection.
+    func takeNotifications() throws(ServerError) -> Bool {
+        guard unsafe PQconsumeInput(handle) == 1 else { throw lost }
+        var hasSome = false
+        while let notice = unsafe PQnotifies(handle) {
+            hasSome = true
+            unsafe PQfreemem(notice)
+        }
+        return hasSome
+    }
+}

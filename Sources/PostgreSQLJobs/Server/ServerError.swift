@@ -1,0 +1,31 @@
+// What a database server has answered in place of a result.
+
+/// An error of a statement or of a connection.
+struct ServerError: Error, CustomStringConvertible {
+    /// The SQLSTATE, five characters; empty if the connection was lost.
+    let code: String
+    /// The server's first message, or libpq's.
+    let message: String
+
+    /// Whether there is no connection any more.
+    var isLost: Bool {
+        // Classes 08 (connection exceptions) and 57P01…03 (the server or this session is ended).
+        code.isEmpty || code.hasPrefix("08") || ["57P01", "57P02", "57P03"].contains(code)
+    }
+
+    /// Whether the server has no room: class 53 without "too many connections".
+    var isFull: Bool { code == "53100" || code == "53200" }
+
+    /// Whether this user lacks a right.
+    var isForbidden: Bool { code == "42501" }
+
+    /// Whether a statement has found another epoch than this seat's: it has divided by zero
+    /// (`Statements.noteBatch`).
+    var isSeatLost: Bool { code == "22012" }
+
+    /// Whether the statement may succeed at another time: the server has no room for connections,
+    /// a lock was not free, the statement was cancelled or in a deadlock.
+    var isPassing: Bool { ["40", "53", "55", "57", "58"].contains(code.prefix(2)) }
+
+    var description: String { code.isEmpty ? message : "\(message) (SQLSTATE \(code))" }
+}
