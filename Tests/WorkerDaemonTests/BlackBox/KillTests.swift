@@ -1,8 +1,10 @@
 // Kills the daemon at random moments while clients hand in jobs: no number that was given is lost,
 // and on each thread, and of each key of a pool, jobs begin in the order of their numbers. KILLS in
-// the environment says how often, SEED with which moments.
+// the environment says how often, SEED with which moments. With a database, its sessions are ended
+// and its server is killed as well.
 
 import Kernel
+import PostgreSQLServer
 import RESP
 import Support
 import Synchronization
@@ -64,8 +66,37 @@ import Testing
 
     @Test(.timeLimit(.minutes(60)))
     func `a daemon that is killed loses no job and keeps the order of its threads`() throws {
+        try run(.durable) { _ in }
+    }
+
+    @Test(
+        .timeLimit(.minutes(60)),
+        .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+    func `nor does one whose database loses its sessions and its server`() throws {
+        // Its own: the others' must not be killed.
+        let server = try PostgreSQLServer()
+        let address = try server.makeDatabase()
+        let setup = Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
+        try run(setup) { random in
+            for _ in 0..<random.below(3) {
+                pause(milliseconds: random.below(60))
+                if random.chance(40) {
+                    try server.control("restart")
+                } else {
+                    try PostgreSQLServer.run(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                        """, at: address)
+                }
+            }
+        }
+    }
+
+    /// - Parameter hurt: harms the store of a daemon that serves.
+    private func run(_ setup: Setup, _ hurt: (inout SeededRandom) throws -> Void) throws {
         let scratch = try Scratch()
-        var setup = Setup.durable
+        var setup = setup
         setup.threads =
             "a: { maxQueued: \(Self.waitingCountMax) }, "
             + "b: { maxQueued: \(Self.waitingCountMax) }, "
@@ -85,6 +116,7 @@ import Testing
             // Some die before they listen.
             if !random.chance(10) { try? waitUntilServed(address) }
             pause(milliseconds: random.below(60))
+            try hurt(&random)
             if random.below(Self.quietInterval) == 0 { try letAllRun(at: address, book) }
             try daemon.send(.kill)
             #expect(try daemon.end().contains("SIGKILL"), "\(daemon.log)")
