@@ -76,6 +76,15 @@ package struct PriorityFIFO<Element> {
         return nil
     }
 
+    /// The element that would be handed out now.
+    @inlinable
+    package var first: Element? {
+        for lane in 0..<Self.laneCount {
+            if let slot = lanes[lane].first { return items[slot]?.element }
+        }
+        return nil
+    }
+
     /// The ticket of the oldest element of the lowest lane that is not empty.
     @inlinable
     package var lowestTicket: Ticket? {

@@ -256,6 +256,9 @@ public final class JobContext: Sendable {
     /// - Returns: false when the handler has returned.
     func giveUp() -> Bool { leave(1, for: 4) }
 
+    /// Whether the handler was given up.
+    var isGivenUp: Bool { phase.load(ordering: .acquiring) == 4 }
+
     /// Asks a running job to end early.
     func requestCancel() {
         cancelRequested.store(true, ordering: .releasing)

@@ -130,6 +130,16 @@ final class SchedulerDriver {
         let remoteReports = MessagePort<RemoteReport> { driver.value.exchange.take($0) }
         remoteReports.add(to: loop)
         runner = JobRunner(reports, remoteReports, store: store, children: children, log: log)
+        connectExchange()
+        let answers = MessagePort<[StoreAnswer]> { driver.value.take($0) }
+        answers.add(to: loop)
+        self.answers = answers
+        store.add(.answer(to: { [weak answers] in _ = answers?.send($0) }))
+        store.fire()
+    }
+
+    /// Has the exchange tell the scheduler and the store of its jobs.
+    private func connectExchange() {
         exchange.confirm = { [unowned self] body in confirm(then: body) }
         exchange.noteGivenBack = { [unowned self] id in input { $0.givenBack(id) } }
         exchange.noteVanished = { [unowned self] id, hasBegun in
@@ -141,7 +151,7 @@ final class SchedulerDriver {
             (job.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
         }
-        exchange.noteHolder = { remote, holder in
+        exchange.noteHolder = { [store] remote, holder in
             guard remote.isStored else { return }
             store.noteHolder(remote.context.id, attempt: remote.context.attempt, holder)
         }
@@ -150,17 +160,15 @@ final class SchedulerDriver {
             whenCompleted?()
         }
         exchange.noteExpired = { [unowned self] id in input { $0.foundExpired(id) } }
+        exchange.isCarryingOut = { [unowned self] in
+            unsafe uncheckedScheduler.effects.areBeingCarriedOut
+        }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }
             input { $0.refused(job) }
             whenCompleted?()
         }
-        let answers = MessagePort<[StoreAnswer]> { driver.value.take($0) }
-        answers.add(to: loop)
-        self.answers = answers
-        store.add(.answer(to: { [weak answers] in _ = answers?.send($0) }))
-        store.fire()
     }
 
     /// Ends the reporting, and lets go of all jobs; breaks the cycle between the driver and its
@@ -398,11 +406,20 @@ final class SchedulerDriver {
         guard let runner else { return }
         let isStored = job.isStored
         do throws(SubmitError) {
-            let (ticket, owed) = try group.pool.submitOwingWake(
-                onThread: job.thread, priority: job.details.priority.submitPriority,
-                key: job.details.options.key.map { SubmitKey($0) }
-            ) {
-                runner.run(context, handler, on: group, isStored: isStored)
+            let key = job.details.options.key.map { SubmitKey($0) }
+            let priority = job.details.priority.submitPriority
+            let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
+            if let selector = handler.forWorkers {
+                (ticket, owed) = try group.pool.submitOwingWake(
+                    onThread: job.thread, priority: priority, key: key,
+                    delegating: RemoteWork(
+                        context, handler, selector, of: group, isStored: isStored, runner))
+            } else {
+                (ticket, owed) = try group.pool.submitOwingWake(
+                    onThread: job.thread, priority: priority, key: key
+                ) {
+                    runner.run(context, handler, on: group, isStored: isStored)
+                }
             }
             context.note(ticket)
             if let owed { owe(owed) }

@@ -56,16 +56,34 @@ final class JobRunner: Sendable {
             reports.send(.expired(JobID(job.id)))
             return
         }
-        if let selector = handler.forWorkers {
-            return RemoteJob(
-                job, handler, selector, on: group, store: isStored ? store : nil, failures,
-                remoteReports
-            ).hold()
-        }
         let completion = group.run(
             job, handler, children: children, store: isStored ? store : nil, log: log,
             failures: failures)
         if let completion { report(completion, of: job) }
+    }
+
+    /// Holds a job for a worker in another process, and then others of its thread.
+    ///
+    /// - Thread: a member's of the group.
+    /// - Blocks: until the thread has to go on by itself.
+    func hold(_ work: RemoteWork, in turn: MemberTurn?) {
+        let turn = RemoteTurn(turn, work.group, remoteReports)
+        if let job = job(work, in: turn) { turn.hold(job) }
+    }
+
+    /// The job of a work, on a thread.
+    ///
+    /// - Returns: nil if it was withdrawn, or has expired.
+    func job(_ work: RemoteWork, in turn: RemoteTurn) -> RemoteJob? {
+        let context = work.context
+        guard !context.isWithdrawn else { return nil }
+        guard context.hasBegunBefore || !work.group.expires(context) else {
+            reports.send(.expired(JobID(context.id)))
+            return nil
+        }
+        return RemoteJob(
+            context, work.handler, work.selector, in: turn, store: work.isStored ? store : nil,
+            failures, remoteReports)
     }
 
     private func report(_ completion: Completion, of job: JobContext) {

@@ -1,6 +1,7 @@
 // A job for a worker in another process, on the thread that holds it. The thread waits in mode
 // `job` until the job has ended, so no other job of the thread overtakes it. Meanwhile the exchange
-// begins the job for a worker, puts it back and ends it, all without waking the thread.
+// begins the job for a worker, puts it back, ends it and takes the thread's next one
+// (RemoteTurn.swift), all without waking the thread.
 
 internal import Jobs
 internal import Kernel
@@ -17,6 +18,8 @@ enum RemoteReport: Sendable {
     case stop(RemoteJob)
     /// The thread does not hold the job any more, and it has not ended.
     case left(RemoteJob)
+    /// A thread whose turn is idle may have a job.
+    case wanted(RemoteTurn)
 }
 
 /// One job that a thread holds for a worker.
@@ -29,8 +32,6 @@ final class RemoteJob: Sendable {
         case begun
         /// It has ended, and the scheduler is being told.
         case ended(RetryWish)
-        /// The scheduler knows its end: the thread goes on.
-        case over
         /// The daemon ends and leaves it to its worker.
         case left
         /// No worker is there: its pool's member goes on without it.
@@ -48,36 +49,34 @@ final class RemoteJob: Sendable {
 
     let context: JobContext
     let selector: Configuration.Selector
-    let group: WorkerGroup
-    /// The thread that holds it.
-    let member: WorkerGroup.Member
+    /// The turn of the thread that holds it.
+    let turn: RemoteTurn
     private let handler: Handler
     private let failures: FailureLog
     /// Where it is marked; nil for a job in memory only.
     let store: (any JobStore)?
-    private let worker: WorkerCore
     private let reports: MessagePort<RemoteReport>
     private let step = Mutex(Step.waiting)
     /// Whether a crash of the daemon leaves its result.
     let isEndMarked = Atomic<Bool>(false)
 
-    /// - Thread: the worker thread that holds it.
     init(
         _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
-        on group: WorkerGroup, store: (any JobStore)?, _ failures: FailureLog,
+        in turn: RemoteTurn, store: (any JobStore)?, _ failures: FailureLog,
         _ reports: MessagePort<RemoteReport>
     ) {
-        guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
         self.context = context
         self.handler = handler
         self.selector = selector
-        self.group = group
+        self.turn = turn
         self.store = store
         self.failures = failures
-        self.worker = worker
         self.reports = reports
-        member = group.currentMember
     }
+
+    var group: WorkerGroup { turn.group }
+    /// The thread that holds it.
+    var member: WorkerGroup.Member { turn.member }
 
     var id: JobID { JobID(context.id) }
 
@@ -86,33 +85,35 @@ final class RemoteJob: Sendable {
     /// Whether the job's thread takes jobs now.
     var isPaused: Bool { member.thread.isPaused }
 
-    // MARK: - On the job's thread
+    // MARK: - While its thread holds it
 
-    /// Holds the job until a worker has ended it, or the thread has to go on without it.
+    /// Waits for a worker from now on.
+    func wait() {
+        group.awaitingWorkerCount.add(1, ordering: .relaxed)
+        context.onWithdraw { [weak self] in self?.turn.wake() }
+    }
+
+    /// Tells the exchange that it waits.
+    func report() { reports.send(.ready(self)) }
+
+    /// Its thread goes on without it.
     ///
     /// - Thread: the worker thread that holds it.
-    /// - Blocks: until then; the thread serves its loop in mode `job`.
-    func hold() {
-        group.awaitingWorkerCount.add(1, ordering: .relaxed)
-        context.onWithdraw { [weak self] in self?.wake() }
-        reports.send(.ready(self))
-        worker.serveJob { mayGoOn }
+    func leaveThread() {
         context.onWithdraw(nil)
-        if isOver { return }
         if context.run == nil { group.awaitingWorkerCount.subtract(1, ordering: .relaxed) }
         group.letGo(of: context, member)
         reports.send(.left(self))
     }
 
-    private var mayGoOn: Bool {
+    /// Whether its thread goes on although it has not ended.
+    var mayGoOn: Bool {
         switch step.withLock({ $0 }) {
         case .waiting: context.isWithdrawn
         case .begun, .ended: false
-        case .over, .left, .sentBack: true
+        case .left, .sentBack: true
         }
     }
-
-    private var isOver: Bool { step.withLock { if case .over = $0 { true } else { false } } }
 
     /// Whether its thread goes on without it although it has not ended.
     var isSentBack: Bool {
@@ -140,7 +141,7 @@ final class RemoteJob: Sendable {
         return .begun
     }
 
-    /// Ends it; its thread waits until `letGo`.
+    /// Ends it; its thread waits until its turn goes on.
     ///
     /// - Returns: nil if it had been given up.
     func end(_ outcome: Outcome, _ retry: RetryWish) -> Completion? {
@@ -148,17 +149,14 @@ final class RemoteJob: Sendable {
         return group.end(context, outcome, on: member, as: self, store: store, failures)
     }
 
-    /// Lets its thread go on after its end.
-    func letGo() { leave(for: .over) }
-
     /// Lets it wait for another worker, as if it had not begun.
     ///
     /// - Returns: false if it had been given up.
     func putBack() -> Bool {
         guard context.putBack() else { return false }
         group.letGo(of: context, member)
-        group.awaitingWorkerCount.add(1, ordering: .relaxed)
         step.withLock { $0 = .waiting }
+        wait()
         return true
     }
 
@@ -170,12 +168,7 @@ final class RemoteJob: Sendable {
 
     private func leave(for last: Step) {
         step.withLock { $0 = last }
-        wake()
-    }
-
-    private func wake() {
-        let loop = worker.loop
-        loop.perform(inModes: [.job]) { loop.stop() }
+        turn.wake()
     }
 }
 

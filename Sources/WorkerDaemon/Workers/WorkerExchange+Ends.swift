@@ -43,11 +43,10 @@ extension WorkerExchange {
     /// An attempt has ended, by its worker's word or without it.
     func noteEnd(of completion: Completion) {
         guard let delivery = deliveries[completion.job] else { return }
-        // If its thread was replaced, the former one is to go on.
-        defer { delivery.remote.letGo() }
         close(delivery, as: completion)
     }
 
+    /// A delivery is over: its thread goes on, and its worker is answered.
     func close(_ delivery: Delivery, as completion: Completion?) {
         // A job that was given up in the moment of its DONE has ended otherwise.
         let isDone = completion?.outcome.state == .done
@@ -55,6 +54,8 @@ extension WorkerExchange {
         // An end with a result is marked itself.
         if !isDone { noteHolder(delivery.remote, nil) }
         leave(delivery, end)
+        // Before the answer: a worker that asks for the next job finds it.
+        goOn(after: delivery.remote)
         guard !delivery.waiting.isEmpty else { return }
         guard end != nil else {
             for (reply, _) in delivery.waiting {
@@ -144,7 +145,6 @@ extension WorkerExchange {
             noteCompletion(completion)
         } else {
             close(delivery, as: nil)
-            remote.letGo()
         }
     }
 
@@ -162,7 +162,7 @@ extension WorkerExchange {
         letGo(of: delivery, delivery.end)
         answer(delivery.waiting, nil)
         rest(remote.id, milliseconds)
-        guard remote.putBack() else { return remote.letGo() }
+        guard remote.putBack() else { return goOn(after: remote) }
         noteGivenBack(remote.id)
         isReady(remote)
     }

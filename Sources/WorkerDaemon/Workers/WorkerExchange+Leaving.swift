@@ -57,7 +57,7 @@ extension WorkerExchange {
             finish(delivery, .failed(reason: "its worker vanished \(times)"), .never)
         } else {
             letGo(of: delivery, nil)
-            guard remote.putBack() else { return remote.letGo() }
+            guard remote.putBack() else { return goOn(after: remote) }
             noteVanished(remote.id, true)
             isReady(remote)
         }

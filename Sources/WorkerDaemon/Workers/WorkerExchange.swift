@@ -115,7 +115,7 @@ final class WorkerExchange {
 
     /// The time that a TAKE waits at least: a job that was accepted before it is with its thread by
     /// then, and the earlier answers of its connection are written.
-    private static let patienceMin = Duration.milliseconds(10)
+    static let patienceMin = Duration.milliseconds(10)
     /// The pause in milliseconds after a GIVEBACK without AFTER.
     static let usualPause = 100
     /// The pause in milliseconds of a pool's job that no worker could have.
@@ -145,6 +145,8 @@ final class WorkerExchange {
     var noteExpired: (JobID) -> Void = { _ in }
     /// Whether a job has neither ended nor been left to the store.
     var isActive: (JobID) -> Bool = { _ in true }
+    /// Whether the scheduler's effects are being carried out: jobs may be retracted by one of them.
+    var isCarryingOut: () -> Bool = { false }
     /// Called for a job that no worker will take: the daemon goes down.
     var leave: (JobID) -> Void = { _ in }
 
@@ -153,7 +155,7 @@ final class WorkerExchange {
     /// When jobs that were given back may be taken again.
     var restingUntil: [JobID: Instant] = [:]
     /// Whether a TAKE has got no job because its connection has earlier answers to be written.
-    private(set) var hasUnanswered = false
+    var hasUnanswered = false
     /// TAKEs that wait, in the order in which they came.
     var takers: [Taker] = []
     var workers: [UInt64: Worker] = [:]
@@ -163,13 +165,15 @@ final class WorkerExchange {
     /// Jobs that workers of an earlier run hold, until their threads have them.
     var heldOver: [JobID: HeldOver] = [:]
     var ended = EndedDeliveries()
+    /// Turns of threads that hold no job for the moment.
+    var idleTurns = IdleTurns()
     /// Jobs of pools that wait for a worker.
     let lobby: PoolLobby
     var isClosed = false
     /// Whether the jobs of workers were left to them, since the daemon ends.
     var hasLeft = false
     var staleCount = 0
-    private(set) var deliveredCount = 0
+    var deliveredCount = 0
     var vanishedCount = 0
 
     init(loop: ThreadRunLoop, clocks: Clocks, log: Log) {
@@ -227,6 +231,7 @@ final class WorkerExchange {
         case .ready(let remote): isReady(remote)
         case .stop(let remote): stop(remote)
         case .left(let remote): left(remote)
+        case .wanted(let turn): if turn.isIdle { goOn(turn) }
         }
     }
 
@@ -384,7 +389,7 @@ final class WorkerExchange {
         if delivery.remote.context.isCancelled { stop(delivery.remote) }
     }
 
-    private static func holder(
+    static func holder(
         _ worker: Worker, _ token: JobHolder.Token, since: Int64
     ) -> JobHolder {
         JobHolder(token: token, process: worker.process, since: since, name: worker.name)
@@ -397,95 +402,5 @@ final class WorkerExchange {
         } catch {
             door?.answer(reply, error.reply)
         }
-    }
-
-    func serve(_ taker: Taker) {
-        if isClosed {
-            door?.answer(taker.reply, Self.goingDown.reply)
-            return
-        }
-        takers.append(taker)
-        if let remote = ready.first(where: { fits($0, taker) }) {
-            return deliver(remote, to: taker)
-        }
-        lobby.release(taker.request.selectors)
-        guard taker.timeout == nil else { return }
-        let held = Confined((exchange: self, taker: taker), to: loop)
-        let due = loop.now.advanced(by: max(taker.request.patience, Self.patienceMin))
-        taker.timeout = loop.schedule(at: due) {
-            let (exchange, taker) = held.value
-            taker.timeout = nil
-            exchange.match()
-            exchange.giveUp(taker)
-        }
-    }
-
-    private func giveUp(_ taker: Taker) {
-        guard let index = takers.firstIndex(where: { $0 === taker }) else { return }
-        takers.remove(at: index)
-        door?.answer(taker.reply, .null)
-    }
-
-    /// Brings jobs and workers together: a thread goes on, say, or a connection has been answered.
-    ///
-    /// - Complexity: O(jobs that wait × TAKEs that wait); a thread has one job that waits.
-    func match() {
-        hasUnanswered = false
-        for remote in ready where !takers.isEmpty { match(remote) }
-        if !lobby.isEmpty, !takers.isEmpty { lobby.release() }
-    }
-
-    /// Gives a job that waits to the TAKE that has waited longest.
-    private func match(_ remote: RemoteJob) {
-        guard let taker = takers.first(where: { fits(remote, $0) }) else { return }
-        deliver(remote, to: taker)
-    }
-
-    private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
-        guard !remote.isPaused, restingUntil[remote.id] == nil,
-            taker.request.selectors.contains(remote.context.selector), taker.mayTouch(remote),
-            mayHave(remote, taker), !isToGoOn(taker)
-        else {
-            return false
-        }
-        if door?.isNext(taker.reply) == true { return true }
-        hasUnanswered = true
-        return false
-    }
-
-    private func deliver(_ remote: RemoteJob, to taker: Taker) {
-        ready.removeAll { $0 === remote }
-        takers.removeAll { $0 === taker }
-        var generator = SystemRandomNumberGenerator()
-        let token = JobHolder.Token(high: generator.next(), low: generator.next())
-        let holder = Self.holder(taker.worker, token, since: clocks.wall.unixMilliseconds())
-        guard let delivery = begin(remote, holder, for: taker.worker) else {
-            return serve(taker)
-        }
-        if let timeout = taker.timeout.take() { loop.cancel(timeout) }
-        door?.answer(taker.reply, description(of: delivery))
-    }
-
-    /// Begins a job for a worker.
-    ///
-    /// - Returns: nil if it was withdrawn, or expired: its thread lets go of it.
-    func begin(_ remote: RemoteJob, _ holder: JobHolder, for worker: Worker) -> Delivery? {
-        switch remote.begin(for: holder) {
-        case .begun: break
-        case .withdrawn: return nil
-        case .expired:
-            noteExpired(remote.id)
-            return nil
-        }
-        deliveredCount += 1
-        let delivery = Delivery(remote, holder, to: worker)
-        deliveries[remote.id] = delivery
-        if let deadline = remote.context.run?.deadline, deadline != .distantFuture {
-            let exchange = Confined((exchange: self, remote: remote), to: loop)
-            delivery.limit = loop.schedule(at: deadline) {
-                exchange.value.exchange.stop(exchange.value.remote)
-            }
-        }
-        return delivery
     }
 }

@@ -60,6 +60,11 @@ class CancellableRequest: @unchecked Sendable {
         if decide() { run() }  // CancellableRequest.E3
     }
 
+    /// Begins it without running it: another thread does that.
+    ///
+    /// - Returns: false when it was cancelled.
+    final func begin() -> Bool { decide() }  // CancellableRequest.E3
+
     /// Tells its sender that it will not run.
     ///
     /// - Returns: false when it has been cancelled before, or started.

@@ -144,6 +144,30 @@ package struct PoolBoard<Work> {
         return isMineFirst ? own[member].popFirst()?.element : shared.popFirst()?.element
     }
 
+    /// What a look at the next work of a member has found.
+    package enum Look {
+        case taken(Work)
+        /// Work of another kind: it waits on.
+        case other
+        /// No work: the member is idle now.
+        case nothing
+    }
+
+    /// Takes the next work for a member as `next(for:)` does, but only if it is of one kind.
+    package mutating func next(for member: Int, if isWanted: (Work) -> Bool) -> Look {
+        let mine = own[member].firstTicket
+        let common = takesShared(member) ? shared.firstTicket : nil
+        let isMineFirst = if let mine, let common { mine < common } else { mine != nil }
+        guard let work = isMineFirst ? own[member].first : common.flatMap({ _ in shared.first })
+        else {
+            rest(member)
+            return .nothing
+        }
+        guard isWanted(work) else { return .other }
+        _ = next(for: member)
+        return .taken(work)
+    }
+
     /// Takes work back.
     ///
     /// - Returns: it, or nil when a member has taken it.

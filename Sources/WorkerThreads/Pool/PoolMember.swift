@@ -43,11 +43,11 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     // before the member is attached, and then like `observer` touched on the worker's thread only.
     // The rest is immutable or guarded.
 
-    private typealias Admission = PoolBoard<PerformRequest>.Admission
+    typealias Admission = PoolBoard<PerformRequest>.Admission
 
-    private let index: Int
-    private let queues: PoolQueues
-    private let core: WorkerCore
+    let index: Int
+    let queues: PoolQueues
+    let core: WorkerCore
     private var source: ThreadRunLoop.Source?
     private var observer: ThreadRunLoop.Observer?
     /// Whether another one sits in its place: then the queues are no longer its affair.
@@ -57,6 +57,12 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     private let isReplaced = Atomic<Bool>(false)
     /// Told when its thread is at its end, or it gave up its seat.
     private let endObservers = EndObservers()
+    /// Its turn while another thread has it (PoolMember+Turn.swift).
+    let turn = Mutex<MemberTurn?>(nil)
+    /// Whether another thread has its turn.
+    ///
+    /// Changed under the board's lock, and read by wakers, which have found the member under it.
+    let isLent = Atomic<Bool>(false)
 
     /// Items run in one go before timers and ports get their turn again.
     private static let batchCount = 256
@@ -71,6 +77,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     ///
     /// - Thread: any thread.
     func wake() {
+        if isLent.load(ordering: .relaxed), turn.withLock({ $0 })?.callHolder() == true { return }
         source?.signal()
         core.loop.wakeUp()
     }
@@ -132,7 +139,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         if !isOut { try await core.loop.endObservers.wait() }
     }
 
-    private var isOut: Bool { isReplaced.load(ordering: .relaxed) }
+    var isOut: Bool { isReplaced.load(ordering: .relaxed) }
 
     func workerAttached(_ core: WorkerCore) {
         if source == nil { prepare() }
@@ -163,6 +170,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
         }
         if let heir { wakeOther?(heir) }
         tell(refused)
+        endIdleTurn()
     }
 
     func hasWork(for core: WorkerCore) -> Bool {
@@ -202,7 +210,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     var wakeOther: (@Sendable (Int) -> Void)?
 
     /// Tells newcomers what became of them, and wakes the members for work that has a place now.
-    private func tell(_ admissions: [Admission]) {
+    func tell(_ admissions: [Admission]) {
         for admission in admissions {
             guard let member = admission.tell() else { continue }
             wakeOther?(member)

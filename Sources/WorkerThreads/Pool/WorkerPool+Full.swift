@@ -50,7 +50,9 @@ extension WorkerPool {
     ) -> Addition {
         if isStopped(.shared) { return .closed }
         let lane = priority.rawValue
-        let keyed = PerformRequest.answered(KeyedPerform(request, key: key, queues: queues))
+        let keyed =
+            request.delegated.map { PerformRequest.answered($0.with(key)) }
+            ?? .answered(KeyedPerform(request, key: key, queues: queues))
         let life: @Sendable (Int) -> LifeCycle = { [members] in
             members[$0].core.life.withLock { $0 }
         }

@@ -85,6 +85,22 @@ extension WorkerPool {
         return (placed(ticket), member.map { OwedWake(member: parts[$0]) })
     }
 
+    /// Queues work that another thread may do in a member's place, as `submitOwingWake` does.
+    ///
+    /// - Returns: the ticket, and the wake-up that is owed, if the work needs one.
+    /// - Throws: `noThread`, `stopped` or `full`.
+    /// - Thread: any thread.
+    /// - Blocks: as `post` does.
+    package func submitOwingWake(
+        onThread name: String? = nil, priority: SubmitPriority = .normal,
+        key: SubmitKey? = nil, delegating work: any DelegatedWork,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) throws(SubmitError) -> (ticket: Ticket, owed: OwedWake?) {
+        let request = note(.answered(DelegatedPerform(work, queues)), fileID, line)
+        let (ticket, member) = try enqueue(request, to: try queue(of: name), priority, key)
+        return (placed(ticket), member.map { OwedWake(member: parts[$0]) })
+    }
+
     /// A wake-up that a submit left to its caller; without it the work may wait for ever.
     package struct OwedWake: Sendable {
         fileprivate let member: PoolSeat

@@ -217,6 +217,11 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         tell(.attach(attachment))
     }
 
+    /// Its part in a pool.
+    ///
+    /// - Thread: the worker's own thread.
+    var poolMember: PoolMember? { attachments.lazy.compactMap { $0 as? PoolMember }.first }
+
     /// Calls `body` on the thread, also while it is paused or serves a job.
     ///
     /// - Returns: false when the thread has ended; else it is called, at the latest when it ends.

@@ -1,0 +1,130 @@
+// The turn of a thread that holds a job for a worker in another process. When the job has ended,
+// the exchange takes the thread's next job, if that is one for workers too: the thread is busy, and
+// sleeps on. When the next job is of another kind, the thread goes on by itself.
+
+internal import Jobs
+internal import Synchronization
+internal import WorkerThreads
+
+/// A job for workers, as it waits for its thread.
+final class RemoteWork: DelegatedWork {
+    let context: JobContext
+    let handler: Handler
+    let selector: Configuration.Selector
+    let group: WorkerGroup
+    let isStored: Bool
+    private let runner: JobRunner
+
+    init(
+        _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
+        of group: WorkerGroup, isStored: Bool, _ runner: JobRunner
+    ) {
+        self.context = context
+        self.handler = handler
+        self.selector = selector
+        self.group = group
+        self.isStored = isStored
+        self.runner = runner
+    }
+
+    func perform(in turn: MemberTurn?) { runner.hold(self, in: turn) }
+
+    /// The job, on a thread; nil if it was withdrawn, or has expired.
+    func job(in turn: RemoteTurn) -> RemoteJob? { runner.job(self, in: turn) }
+}
+
+/// The jobs that a thread holds for workers, one after another.
+///
+/// - Thread: any thread, unless said otherwise.
+final class RemoteTurn: Sendable {
+    /// A thread's next job.
+    enum Next {
+        case job(RemoteJob)
+        /// There is none yet.
+        case nothing
+        /// Its thread goes on by itself.
+        case over
+    }
+
+    let group: WorkerGroup
+    /// The thread.
+    let member: WorkerGroup.Member
+    private let worker: WorkerCore
+    /// Nil if the thread takes its next job itself.
+    private let turn: MemberTurn?
+    private let reports: MessagePort<RemoteReport>
+    /// The job that is held.
+    private let held = Mutex<RemoteJob?>(nil)
+
+    /// - Thread: a member's of the group.
+    init(_ turn: MemberTurn?, _ group: WorkerGroup, _ reports: MessagePort<RemoteReport>) {
+        guard let worker = WorkerCore.current else { fatalError("not on a worker thread") }
+        self.turn = turn
+        self.group = group
+        self.worker = worker
+        self.reports = reports
+        member = group.currentMember
+    }
+
+    /// Holds a job, and then others that the exchange takes.
+    ///
+    /// - Thread: the member's.
+    /// - Blocks: until the thread has to go on by itself; it serves its loop in mode `job`.
+    func hold(_ first: RemoteJob) {
+        turn?.whenCalled(
+            wanted: { [weak self] in if let self { reports.send(.wanted(self)) } },
+            over: { [weak self] in self?.wake() })
+        held.withLock { $0 = first }
+        first.wait()
+        first.report()
+        worker.serveJob { mayGoOn }
+        held.withLock { $0.take() }?.leaveThread()
+    }
+
+    private var mayGoOn: Bool { held.withLock { $0 }?.mayGoOn ?? isOver }
+
+    private var isOver: Bool { turn?.isOver ?? true }
+
+    /// Whether no job is held, and one may come.
+    var isIdle: Bool { held.withLock { $0 } == nil && !isOver }
+
+    /// Has the thread look whether it may go on.
+    func wake() {
+        let loop = worker.loop
+        loop.perform(inModes: [.job]) { loop.stop() }
+    }
+
+    // MARK: - For the exchange
+
+    /// Lets go of a job that has ended.
+    ///
+    /// - Returns: false if another one is held.
+    func release(_ job: RemoteJob) -> Bool {
+        held.withLock { held in
+            guard held === job else { return false }
+            held = nil
+            return true
+        }
+    }
+
+    /// Takes the thread's next job, while none is held.
+    func next() -> Next {
+        while true {
+            switch turn?.next() ?? .over {
+            case .work(let work):
+                guard let work = work as? RemoteWork else { fatalError("no job for workers") }
+                guard let job = work.job(in: self) else { continue }
+                held.withLock { $0 = job }
+                job.wait()
+                return .job(job)
+            case .nothing: return .nothing
+            case .over:
+                wake()
+                return .over
+            }
+        }
+    }
+
+    /// Lets the thread go on if no job is held.
+    func endIfIdle() { turn?.endIfIdle() }
+}
