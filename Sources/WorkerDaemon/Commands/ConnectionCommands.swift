@@ -33,8 +33,11 @@ enum ConnectionCommands {
             }),
         CommandSpecification(
             "client", 2...CommandTable.manyArguments, .connection,
-            .anyUser.except(["kill": .operate(showing: 3).ofAllThreads]),
-            usage: "ID|INFO|LIST [ID n …]|GETNAME|SETNAME name|SETINFO key value|KILL ID n",
+            .anyUser.except([
+                "kill": .operate(showing: 3).ofAllThreads, "unblock": .work.or(.operate),
+            ]),
+            usage: "ID|INFO|LIST [ID n …]|GETNAME|SETNAME name|SETINFO key value|KILL ID n|"
+                + "UNBLOCK n [TIMEOUT|ERROR]",
             "About the connections.", execute: client),
         CommandSpecification(
             "select", 2...2, .connection, .anyUser, usage: "0", "There is one database: 0.",
@@ -150,10 +153,36 @@ enum ConnectionCommands {
             if other === session { session.closeWhenAnswered() } else { other.close("killed") }
             return .integer(1)
         }
+        if command.matches(1, "UNBLOCK") { return try unblock(service, session, command) }
         throw WireError(
             .err,
-            "CLIENT knows ID, INFO, LIST, GETNAME, SETNAME, SETINFO and KILL ID, not "
+            "CLIENT knows ID, INFO, LIST, GETNAME, SETNAME, SETINFO, KILL ID and UNBLOCK, not "
                 + quoted(command.text(at: 1)))
+    }
+
+    /// CLIENT UNBLOCK n [TIMEOUT | ERROR]: ends a TAKE that waits.
+    ///
+    /// Workers end those of their own user only.
+    private static func unblock(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws(WireError) -> RESPValue {
+        let isError = command.count == 4 && command.matches(3, "ERROR")
+        guard command.count == 3 || isError || command.count == 4 && command.matches(3, "TIMEOUT")
+        else {
+            throw WireError(.err, "the form is CLIENT UNBLOCK n [TIMEOUT | ERROR]")
+        }
+        guard let number = command.integer(at: 2) else {
+            throw WireError(
+                .err,
+                "the number of a client, as CLIENT ID tells it, is none: "
+                    + quoted(command.text(at: 2)))
+        }
+        let seesAll = session.user.roles.contains(.operate) && session.user.touchesAll
+        guard let other = UInt64(exactly: number).flatMap({ service.sessions[$0] }),
+            seesAll || other.user.name == session.user.name,
+            service.driver.exchange.unblock(other.number, withError: isError)
+        else { return .integer(0) }
+        return .integer(1)
     }
 
     private static func clientName(

@@ -153,7 +153,7 @@ private struct HTTPError {
         case .noAuth, .wrongPass: .unauthorized
         case .noPerm: .forbidden
         case .noThread, .noSelector, .noJob: .notFound
-        case .conflict, .stale, .inUse: .conflict
+        case .conflict, .stale, .inUse, .unblocked: .conflict
         case .gone: .gone
         case .failed, .cancelled, .expired: .unprocessableContent
         case .timeout: .gatewayTimeout

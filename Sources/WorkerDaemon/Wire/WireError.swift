@@ -33,6 +33,8 @@ struct WireError: Error, Equatable {
         case stale = "STALE"
         /// A worker's name belongs to another connection.
         case inUse = "INUSE"
+        /// A TAKE waits no longer, since a client said so.
+        case unblocked = "UNBLOCKED"
         /// A password is asked for first.
         case noAuth = "NOAUTH"
         /// The user lacks a right.

@@ -36,6 +36,20 @@ extension WorkerExchange {
         door?.answer(taker.reply, .null)
     }
 
+    /// Ends a connection's TAKE that waits, with null or an error.
+    ///
+    /// - Returns: false if none waits.
+    func unblock(_ client: UInt64, withError isError: Bool) -> Bool {
+        guard let index = takers.firstIndex(where: { $0.worker.client == client }) else {
+            return false
+        }
+        let taker = takers.remove(at: index)
+        if let timeout = taker.timeout.take() { loop.cancel(timeout) }
+        let error = WireError(.unblocked, "client unblocked via CLIENT UNBLOCK")
+        door?.answer(taker.reply, isError ? error.reply : .null)
+        return true
+    }
+
     /// Brings jobs and workers together: a thread goes on, say, or a connection has been answered.
     ///
     /// - Complexity: O(jobs that wait × TAKEs that wait); a thread has one job that waits.
