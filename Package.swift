@@ -274,9 +274,9 @@ let neededTargets: Set<String>? =
         ]
     case "fuzz":
         [
-            "CLinux", "COpenSSL", "CSQLite", "Kernel", "Structures", "Wording", "TLS", "RunLoops",
-            "WorkerThreads", "RESP", "HTTP", "Jobs", "Journals", "SQLiteJobs", "CPostgreSQL",
-            "PostgreSQLJobs", "WorkerDaemon", "Fuzzing",
+            "CLinux", "COpenSSL", "CPage", "CSQLite", "Kernel", "Structures", "Wording", "TLS",
+            "RunLoops", "WorkerThreads", "RESP", "HTTP", "Jobs", "Journals", "SQLiteJobs",
+            "CPostgreSQL", "PostgreSQLJobs", "WorkerDaemon", "Fuzzing",
         ]
     default: nil
     }

@@ -13,13 +13,15 @@ import time
 
 from resp import Client, Refused
 
+# All that is kept for a while is so little that it is full long before the second half.
 TEXT = """
 { listen: { unix: "%(at)s/s", http: { unix: "%(at)s/h" }, tcp: "127.0.0.1:%(port)d",
     passwordFile: "%(at)s/password",
     tls: { certificate: "%(at)s/cert.pem", key: "%(at)s/key.pem" } },
   store: "%(at)s/jobs.sqlite", log: { level: "error" },
   threads: { one: {}, %(two)s pool: { count: %(count)d }, served: { count: %(served)d } },
-  limits: { retainedResults: %(results)d, retainedFailures: 300, retainedFor: "10s" },
+  limits: { retainedResults: %(results)d, retainedFailures: 300, retainedFor: "10s",
+    retainedOutput: "1MB", events: 5000 },
   schedules: { %(schedule)s },
   selectors: {
     work: { worker: true, lease: "500ms", lost: 1000 },

@@ -14,7 +14,6 @@ package import WorkerThreads
 ///
 /// - Thread: the one that made it, whose run loop goes by the same clock.
 package final class SteppedDaemon {
-    private let groups: [WorkerGroup]
     private let store: any JobStore
     /// The thread that writes jobs down; nil if the store has none of its own.
     package let journalThread: WorkerThread?
@@ -38,7 +37,7 @@ package final class SteppedDaemon {
     ) throws {
         let configuration = daemon.configuration
         let log = Log(level: configuration.log.level)
-        groups = try configuration.threads.map { try WorkerGroup($0, clocks) }
+        let groups = try configuration.threads.map { try WorkerGroup($0, clocks) }
         var recovery = StoreRecovery()
         if let other {
             (store, recovery) = other(Set(daemon.handlers.keys))
@@ -61,7 +60,9 @@ package final class SteppedDaemon {
         service.isStarted = true
     }
 
-    /// The worker threads.
+    /// All groups that may have threads, also those that a reload has replaced.
+    private var groups: [WorkerGroup] { service.driver.allGroups }
+    /// The worker threads, also those that a reload has replaced.
     package var workers: [WorkerThread] { groups.flatMap { $0.members.map(\.thread) } }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
@@ -143,6 +144,24 @@ package final class SteppedDaemon {
 
     /// Tells the daemon what the kernel tells it when the wall clock was set.
     package func clockWasSet() { service.driver.input { $0.clockWasSet() } }
+
+    /// Has other threads from now on, as after a reload.
+    ///
+    /// - Parameter whenApplied: called on this thread when all is applied, with the reason if it is
+    ///   not.
+    package func reload(
+        _ threads: [Configuration.Thread], whenApplied: @escaping (String?) -> Void
+    ) {
+        var configuration = service.configuration
+        configuration.threads = threads
+        // Its connections are made without a door.
+        configuration.listen = Configuration.Listen()
+        let read = ReadConfiguration(
+            configuration: configuration, handlers: service.driver.handlers, users: service.users,
+            certificates: service.certificates)
+        let difference = ConfigurationDifference(from: service.configuration, to: configuration)
+        service.apply(difference, read) { whenApplied($0?.message) }
+    }
 
     /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
     ///

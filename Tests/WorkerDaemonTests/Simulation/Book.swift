@@ -92,9 +92,14 @@ struct Book {
         entries.values.filter { !$0.isOver }.sorted { $0.token < $1.token }
     }
 
-    /// The threads that may run what is addressed so.
+    /// The threads that are there for what is addressed so.
     static func threads(of address: String) -> Set<String> {
         address == "two" ? ["two/1", "two/2"] : [address]
+    }
+
+    /// Whether a thread may run what is addressed so: a reload may have given the pool a third one.
+    private static func mayRun(_ address: String, on thread: String) -> Bool {
+        threads(of: address).contains(thread) || address == "two" && thread == "two/3"
     }
 
     // MARK: - What happens
@@ -167,7 +172,7 @@ struct Book {
         if let key = entry.key, let other = runningTogether(with: entry) {
             throw SimulationFault("\(name) began beside job \(other.id ?? 0) of key \(key)")
         }
-        guard Self.threads(of: entry.address).contains(begun.thread) else {
+        guard Self.mayRun(entry.address, on: begun.thread) else {
             throw SimulationFault("\(name) for \(entry.address) runs on \(begun.thread)")
         }
         if entry.attempt == 0, entry.isInSequence { firstBegun.append(begun.token) }
@@ -259,6 +264,17 @@ struct Book {
                     entry.isCancelAsked = false
                 case .asked, .buffered, .ended, .gone: break
                 }
+            }
+        }
+    }
+
+    /// A thread that runs nothing has gone: jobs in memory only are cancelled with it.
+    mutating func lose(_ thread: String) throws {
+        for token in entries.keys.sorted() {
+            try change(token) { entry in
+                guard entry.address == thread, entry.isVolatile, !entry.isOver else { return }
+                entry.state = .ended(.cancelled)
+                entry.isEndCertain = true
             }
         }
     }

@@ -94,6 +94,8 @@ extension Simulation {
 
     /// Looks at all that there is after a restart.
     private func comeBack() throws {
+        // As it is configured at each start.
+        poolCount = 2
         pausedThreads.allHaveArrived()
         // Requests that meet the first loads.
         if random.chance(50) { try askOfSlowStore(besideCrash: true) }

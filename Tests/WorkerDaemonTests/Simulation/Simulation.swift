@@ -19,6 +19,8 @@ final class Simulation {
     private var stepCount = 0
     private let windowCount: Int
     let isCrowded: Bool
+    /// How many threads the pool has.
+    var poolCount = 2
     /// Counts, so that a run can be seen to have tried everything.
     private(set) var counts: [String: Int] = [:]
 
@@ -89,7 +91,8 @@ final class Simulation {
         case ..<740: try seeToFailed()
         case ..<850: try advance(byMilliseconds: Int64(random.below(random.chance(20) ? 3_000 : 5)))
         case ..<880: try pauseOrResume()
-        case ..<890: try setClock()
+        case ..<885: try setClock()
+        case ..<890: try reload()
         case ..<960: try lookAtSome()
         case ..<968: try askSeveralThings()
         case ..<975: try askOfSlowStore(besideCrash: false)

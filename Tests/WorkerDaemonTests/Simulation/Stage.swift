@@ -83,6 +83,11 @@ final class Stage: Sendable {
         state.withLock { $0.players.values.contains { $0.thread == thread } }
     }
 
+    /// Whether a job runs on one of some threads.
+    func isPlaying(onOneOf isMeant: (String) -> Bool) -> Bool {
+        state.withLock { $0.players.values.contains { isMeant($0.thread) } }
+    }
+
     /// Ends all that run, and lets nothing begin, until `open`.
     func close() {
         let tokens = state.withLock { state in

@@ -61,18 +61,47 @@ final class World {
         "\(directory)/jobs-\(generation % 2).sqlite"
     }
 
+    private static func configured(
+        _ threads: [String: Int], maxQueued: Int? = nil
+    ) -> [Configuration.Thread] {
+        threads.sorted { $0.key < $1.key }.map { name, count in
+            var thread = Configuration.Thread(name: name)
+            thread.count = count
+            if let maxQueued { thread.maxQueued = maxQueued }
+            // Jobs end when a simulation says so, which need not be soon.
+            thread.stuckAfter = .seconds(24 * 3_600)
+            return thread
+        }
+    }
+
+    /// Lets the daemon have other threads, as after a reload, until it is started again.
+    ///
+    /// No job of a thread that goes or changes may run.
+    ///
+    /// - Parameter wait: lets a little time pass: jobs from before a crash are counted first.
+    func reload(
+        _ threads: [String: Int], maxQueued: Int? = nil, wait: () throws -> Void
+    ) throws {
+        var isApplied = false
+        var fault: String?
+        daemon.reload(Self.configured(threads, maxQueued: maxQueued)) {
+            isApplied = true
+            fault = $0
+        }
+        for _ in 0..<200 where !isApplied {
+            try settle()
+            if !isApplied { try wait() }
+        }
+        guard isApplied else { throw SimulationFault("the reload does not end") }
+        if let fault { throw SimulationFault("the reload was answered \(fault)") }
+    }
+
     private static func start(
         _ clock: SimulatedClock, _ stage: Stage, _ directory: String, _ window: WindowLimits,
         _ book: TwinBook?, _ key: String?, generation: Int
     ) throws -> (SteppedDaemon, TwinStore?) {
         var configuration = Configuration()
-        configuration.threads = threads.sorted { $0.key < $1.key }.map { name, count in
-            var thread = Configuration.Thread(name: name)
-            thread.count = count
-            // Jobs end when a simulation says so, which need not be soon.
-            thread.stuckAfter = .seconds(24 * 3_600)
-            return thread
-        }
+        configuration.threads = configured(threads)
         configuration.store = .file(path(directory, generation))
         configuration.log.level = .error
         // Its connections are made without a door.
