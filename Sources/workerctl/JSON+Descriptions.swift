@@ -61,7 +61,7 @@ extension JobSummary {
             ("id", .integer(Int(clamping: id))), ("thread", .string(thread)),
             ("selector", .string(selector)), ("state", .string(state.rawValue)),
             ("priority", .string(priority)), ("attempt", .integer(attempt)),
-        ] + (lastFailure.map { [("last_failure", .string($0))] } ?? [])
+        ] + text("label", label) + text("trace", trace) + text("last_failure", lastFailure)
     }
 
     /// The entries of a row, with its failure if that was asked for.
@@ -83,7 +83,7 @@ extension JobDescription {
                 ("worker", .optional(worker)), ("payload_bytes", .integer(payloadByteCount)),
                 ("failure", .optional(failure)), ("progress", progress.map(JSON.double) ?? .null),
                 ("progress_text", .optional(progressText)),
-            ] + words("arguments", arguments) + words("environment", environment)
+            ] + text("key", key) + words("arguments", arguments) + words("environment", environment)
                 + JSON.entries(of: holdUp) + text("waits_for", waitsFor))
     }
 }

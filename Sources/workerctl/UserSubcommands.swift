@@ -20,7 +20,7 @@ enum UserSubcommands {
                     list    shows the users of the file
 
                     The file is \(usualFile) or what --file says. workerd reads it when it
-                    starts.
+                    starts, and at each reload.
                     """, wordCount: 1...2,
                 options: [.file, .roles, .threads, .selectors, .payloads, .finish], run: user),
             Subcommand(

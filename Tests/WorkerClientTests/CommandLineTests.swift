@@ -215,6 +215,22 @@ struct `workerctl` {
         #expect(try daemon.workerctl("result", "4", "--wait").text == "y")
     }
 
+    @Test func `a job is shown with its label, key and trace`() throws {
+        let daemon = try TestDaemon()
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        let named = try daemon.workerctl(
+            "perform", "mail", "echo", "x", "--label", "nightly", "--key", "alice", "--trace", trace,
+            "--wait")
+        #expect(named.text == "x")
+        let shown = try daemon.workerctl("job", "1").text.split(separator: "\n").map(String.init)
+        for line in ["label     nightly", "key       alice", "trace     \(trace)"] {
+            #expect(shown.contains(line), "\(shown)")
+        }
+        let json = try daemon.workerctl("--json", "job", "1").json()
+        #expect(json["label"]?.text == "nightly" && json["key"]?.text == "alice")
+        #expect(json["trace"]?.text == trace)
+    }
+
     @Test func `a volatile job is gone with the daemon, others are not`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(in: scratch, store: scratch.file("jobs.sqlite"))

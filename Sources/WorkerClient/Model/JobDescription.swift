@@ -53,6 +53,10 @@ public struct JobSummary: Sendable, Equatable {
     public let priority: String
     /// How often it was begun, this time included.
     public let attempt: Int
+    /// What people call it; nil if its client gave no label.
+    public let label: String?
+    /// Its place in a trace, a `traceparent` of W3C; nil if its client gave none.
+    public let trace: String?
     /// Why its latest attempt failed, of a job that is tried again; nil if the daemon does not
     /// know.
     public let lastFailure: String?
@@ -79,6 +83,8 @@ public struct JobDescription: Sendable, Equatable {
     public let endedAt: Int64?
     /// The name of the thread that performs it; nil before it was begun.
     public let worker: String?
+    /// The key in whose order it is, if it is text; nil without one.
+    public let key: String?
     /// How many bytes its payload has.
     public let payloadByteCount: Int
     /// Why it failed; nil if it did not.
@@ -158,6 +164,8 @@ extension JobSummary {
         state = State(rawValue: try fields.text("state"))
         priority = try fields.text("priority")
         attempt = try fields.integer("attempt")
+        label = fields.optionalText("label")
+        trace = fields.optionalText("trace")
         lastFailure = fields.optionalText("last-failure")
         failure = isRow ? fields.optionalText("failure") : nil
         endedAt = isRow ? fields.optionalTime("ended-at") : nil
@@ -174,6 +182,7 @@ extension JobDescription {
         startedAt = fields.optionalTime("started-at")
         endedAt = fields.optionalTime("ended-at")
         worker = fields.optionalText("worker")
+        key = fields.optionalText("key")
         payloadByteCount = try fields.integer("payload-bytes")
         failure = fields.optionalText("failure")
         progress = fields.optionalFraction("progress")
