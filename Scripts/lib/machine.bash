@@ -170,3 +170,13 @@ how_to_enable() {
     echo "systemctl daemon-reload"
     echo "systemctl enable --now $units"
 }
+
+# copy_sources DIRECTORY: the package's sources and tests as they are now, without what is built.
+copy_sources() {
+    local file
+    git -C "$repository" ls-files -z --cached --others --exclude-standard -- \
+        Package.swift Sources Tests |
+        while IFS= read -r -d '' file; do
+            if [ -f "$repository/$file" ]; then printf '%s\0' "$file"; fi
+        done | tar -C "$repository" --null -T - -cf - | tar -C "$1" -xf -
+}
