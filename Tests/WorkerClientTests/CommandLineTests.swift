@@ -219,8 +219,8 @@ struct `workerctl` {
         let daemon = try TestDaemon()
         let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         let named = try daemon.workerctl(
-            "perform", "mail", "echo", "x", "--label", "nightly", "--key", "alice", "--trace", trace,
-            "--wait")
+            "perform", "mail", "echo", "x", "--label", "nightly", "--key", "alice",
+            "--trace", trace, "--wait")
         #expect(named.text == "x")
         let shown = try daemon.workerctl("job", "1").text.split(separator: "\n").map(String.init)
         for line in ["label     nightly", "key       alice", "trace     \(trace)"] {

@@ -116,7 +116,9 @@ final class PoolLobby {
     var isResting: (JobID) -> Bool = { _ in false }
 
     private var entries: [JobID: Entry] = [:]
-    /// The pools, and the number of their jobs that wait here.
+    /// The pools with jobs that wait here, and their number.
+    ///
+    /// Others are not held: a reload replaces pools.
     private var counts: [ObjectIdentifier: (group: WorkerGroup, count: Int)] = [:]
     private var lines: [Place: Line] = [:]
     /// The jobs of a key behind the first one, which waits or is held by a member.
@@ -131,10 +133,15 @@ final class PoolLobby {
 
     /// Moves a job to another step; nil once it is over.
     private func move(_ entry: Entry, to step: Step?) {
-        let pool = ObjectIdentifier(entry.group)
-        if entry.waits { counts[pool, default: (entry.group, 0)].count -= 1 }
+        if entry.waits { count(entry.group, -1) }
         entry.step = step
-        if entry.waits { counts[pool, default: (entry.group, 0)].count += 1 }
+        if entry.waits { count(entry.group, 1) }
+    }
+
+    private func count(_ group: WorkerGroup, _ more: Int) {
+        let pool = ObjectIdentifier(group)
+        let count = (counts[pool]?.count ?? 0) + more
+        counts[pool] = count == 0 ? nil : (group, count)
     }
 
     /// Keeps a job that was offered to a pool, if it has to wait here.
@@ -286,7 +293,7 @@ final class PoolLobby {
     ///
     /// - Complexity: O(pools), and O(jobs that wait here) if it takes some.
     func take(where isLeft: (WorkerGroup) -> Bool) -> [JobID] {
-        guard counts.values.contains(where: { $0.count > 0 && isLeft($0.group) }) else {
+        guard counts.values.contains(where: { isLeft($0.group) }) else {
             return []
         }
         return entries.values.filter { $0.waits && isLeft($0.group) }.map(\.id).sorted(by: >)

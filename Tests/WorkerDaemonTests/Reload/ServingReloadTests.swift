@@ -133,8 +133,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func `threads that were replaced leave nothing behind`() throws {
-        try withDaemon(Self.setup) { daemon in
+        var setup = Self.setup
+        setup.selectors += ", turn: { worker: true }"
+        try withDaemon(setup) { daemon in
             let client = try daemon.connect()
+            let worker = try daemon.connect()
             let files = "/proc/\(daemon.processID)/fd"
             func reload(_ count: Int) throws {
                 try daemon.rewrite(
@@ -142,6 +145,9 @@ import Testing
                 #expect(try client.reload().count == 1)
                 // Its loop watches descriptors from then on.
                 #expect(try client.call("PERFORM", "mail", "shout", "WAIT", "x").text == "X")
+                // And a worker in another process has had a job of it.
+                _ = try client.perform("mail", "turn", "x")
+                #expect(try Taken.take(worker, "turn").ended(worker, "x").errorWord == nil)
             }
             try reload(1)
             let before = try Directory.names(in: files).count
