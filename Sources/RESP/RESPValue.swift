@@ -49,7 +49,7 @@ extension ReplyWriter {
     package func write(_ value: RESPValue, to output: inout [UInt8]) {
         switch value {
         case .simpleString(let text): writeSimpleString(text, to: &output)
-        case .error: writeError(value.errorWord ?? "", value.errorMessage ?? "", to: &output)
+        case .error(let text): writeError(text, "", to: &output)
         case .integer(let integer): writeInteger(integer, to: &output)
         case .bulk(let bytes): writeBulk(bytes, to: &output)
         case .null: writeNull(to: &output)
