@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(5)),
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
         arguments: (1...count).map { UInt64($0) })
     func `a store in a database, and its twin`(seed: UInt64) throws {

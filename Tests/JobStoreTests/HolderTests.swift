@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(5)),
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
         arguments: (1...8).map { UInt64($0) })
     func `after crashes of a daemon with a database`(seed: UInt64) throws {
