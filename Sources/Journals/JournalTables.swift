@@ -43,8 +43,16 @@ package protocol JournalTables: AnyObject {
     /// Has the next transaction check that the store is still at its place.
     func doubtPresence()
 
+    /// The time after the latest transaction at which the store wants another one; nil for never.
+    var heartbeat: Duration? { get }
+
+    /// Makes an empty transaction, if there was none for the time of the heartbeat.
+    func beat(at now: Int64) throws(StoreFault)
+
     /// Closes the store.
-    func end()
+    ///
+    /// - Parameter isWritten: whether all commands were written.
+    func end(isWritten: Bool)
 
     // MARK: - Changes
 
@@ -78,6 +86,8 @@ package protocol JournalTables: AnyObject {
     func shortenPauses(at now: Int64) throws(StoreFault)
     func endAsked(at now: Int64) throws(StoreFault) -> Int
     func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob]
+    /// Counts an attempt of jobs that may have begun without this daemon's knowledge.
+    func countUnknownBeginnings(at now: Int64) throws(StoreFault)
     func setAttemptMarks(_ marks: AttemptMarks) throws(StoreFault)
 
     // MARK: - Questions
@@ -122,4 +132,14 @@ package protocol JournalTables: AnyObject {
     func schedules() throws(StoreFault) -> [ScheduleRecord]
     func pausedThreads() throws(StoreFault) -> Set<String>
     func attemptMarks() throws(StoreFault) -> AttemptMarks
+}
+
+extension JournalTables {
+    /// Never: a store with one user needs no sign of life.
+    package var heartbeat: Duration? { nil }
+
+    package func beat(at now: Int64) throws(StoreFault) {}
+
+    /// None: all beginnings are in the attempt log beside the store.
+    package func countUnknownBeginnings(at now: Int64) throws(StoreFault) {}
 }

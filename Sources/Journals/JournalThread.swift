@@ -98,6 +98,7 @@ package final class JournalThread: Sendable {
         }
         let buffer = CommandBuffer<StoreCommand> { writer.value.take($0) }
         try thread.submitAndWait { [weak buffer] in
+            writer.value.scheduleBeat()
             writer.value.lookAgain = {
                 guard let buffer, !buffer.isEmpty else { return false }
                 buffer.fire()

@@ -28,6 +28,7 @@ package final class JournalWriter {
     package private(set) var store: (any JournalTables)?
     let recoveryCounter: RecoveryCounter
     private var stockTimer: ThreadRunLoop.Timer?
+    private var beatTimer: ThreadRunLoop.Timer?
     private let isFireOwed: FireFlag
     private let loop: ThreadRunLoop
     let wall: WallTime
@@ -145,7 +146,9 @@ package final class JournalWriter {
         commit()
         timer?.invalidate()
         timer = nil
-        store?.end()
+        beatTimer?.invalidate()
+        beatTimer = nil
+        store?.end(isWritten: !health.isFailing)
         store = nil
         return !health.isFailing
     }
@@ -233,6 +236,32 @@ package final class JournalWriter {
                 guard error.kind == .interrupted, tryNumber < Self.tryCountMax else { throw error }
             }
         }
+    }
+
+    // MARK: - Signs of life
+
+    /// Schedules the next sign of life, if the store wants one.
+    func scheduleBeat() {
+        guard beatTimer == nil, let period = store?.heartbeat else { return }
+        let writer = Confined(self, to: loop)
+        let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: period)) { _ in
+            writer.value.beat()
+        }
+        beatTimer = timer
+        loop.add(timer)
+    }
+
+    private func beat() {
+        beatTimer = nil
+        guard let store else { return }
+        let now = wall.unixMilliseconds()
+        do throws(StoreFault) {
+            try store.beat(at: now)
+            if pending.isEmpty { health.noteSuccess(at: now) }
+        } catch {
+            health.noteFailure(error, at: now)
+        }
+        scheduleBeat()
     }
 
     // MARK: - Taking stock

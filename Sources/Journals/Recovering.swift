@@ -88,7 +88,10 @@ package struct Recovering {
     }
 
     private func learnAttempts(at now: Int64) throws(StoreFault) {
-        guard case .ring(marks.present, let entries) = found else { return }
+        guard case .ring(marks.present, let entries) = found else {
+            if ownMark == nil { try store.countUnknownBeginnings(at: now) }
+            return
+        }
         // In the order of numbers, which is about that of their ends: the oldest are dropped first.
         for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
             // Without an attempt: a worker was to hold it, and the crash came before.

@@ -16,12 +16,14 @@ package final class PostgreSQLJournal: JobStore {
     private let address: ServerAddress
     private let journal: JournalThread
     private let closing: Latch
+    private let trust: Trust
 
     /// Takes the seat of a database on a thread of its own.
     ///
     /// - Parameters:
     ///   - attemptsPath: the file in which attempts are noted, on this machine.
     ///   - selectors: the selectors that have a handler.
+    ///   - standby: waits for another daemon that has the seat; nil throws `inUse`.
     ///   - whenLost: called once if another daemon has taken the seat: no job may begin any more.
     ///     On the journal's thread.
     /// - Returns: the journal, and the state of the tables.
@@ -30,15 +32,15 @@ package final class PostgreSQLJournal: JobStore {
     package static func open(
         _ address: ServerAddress, attemptsPath: String, limits: StoreLimits,
         serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
-        clocks: Clocks = .system, log: StoreLog,
+        clocks: Clocks = .system, log: StoreLog, standby: SeatStandby? = nil,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
-        let closing = Latch()
+        let (closing, trust) = (Latch(), Trust())
         let wall = clocks.wall
         let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
             let seat = Seat(address, closing: closing, log: log, whenLost: whenLost)
-            try seat.take()
-            let store = try PostgreSQLStore(seat, limits: limits)
+            try seat.take(standby)
+            let store = try PostgreSQLStore(seat, trust, limits: limits, window: window)
             let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
             let (counter, recovery) = try recovering.learn(
                 serving: selectors, window, at: wall.unixMilliseconds())
@@ -46,10 +48,13 @@ package final class PostgreSQLJournal: JobStore {
             let attempts = try recovering.makeAttempts()
             return JournalThread.Opened(store, counter, recovery, attempts)
         }
-        return (PostgreSQLJournal(address, journal, closing), recovery)
+        return (PostgreSQLJournal(address, journal, closing, trust), recovery)
     }
 
-    private init(_ address: ServerAddress, _ journal: JournalThread, _ closing: Latch) {
+    private init(
+        _ address: ServerAddress, _ journal: JournalThread, _ closing: Latch, _ trust: Trust
+    ) {
+        self.trust = trust
         self.address = address
         self.journal = journal
         self.closing = closing
@@ -57,6 +62,7 @@ package final class PostgreSQLJournal: JobStore {
 
     package var thread: WorkerThread { journal.thread }
     package var name: String { address.shown }
+    package var isTrusted: Bool { trust.isHeld }
 
     package func add(_ command: consuming StoreCommand) { journal.add(command) }
 

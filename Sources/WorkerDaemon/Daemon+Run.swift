@@ -42,6 +42,7 @@ private final class RunningDaemon {
         case isDown(Shutdown.Report)
     }
 
+    private static let endSignals: Set<Signal> = [.terminate, .interrupt]
     private static let signals: Set<Signal> =
         Set([.terminate, .interrupt, .hangUp, .user1])
         .union(AdoptedProcesses.areExpected ? [.childEnded] : [])
@@ -138,10 +139,17 @@ private final class RunningDaemon {
                     + "machine; name a directory for it",
                 exitStatus: DaemonError.badConfiguration)
         }
-        let (children, log) = (children, log)
+        let (children, log, manager) = (children, log, manager)
         do {
             let kept = try OpenedStore.open(
                 place, configuration.limits, serving: selectors, log: log,
+                isWanted: {
+                    manager.daemonWaits()
+                    return !Signal.isPending(oneOf: Self.endSignals)
+                },
+                whenWaiting: {
+                    log.notice("another daemon has the store: this one waits to take it over")
+                },
                 whenLost: { Self.end(children, log, because: $0) })
             guard let opened = kept else {
                 let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
@@ -161,6 +169,9 @@ private final class RunningDaemon {
                         : "at least \(waiting + held) that have not ended"))
             return (opened.store, recovery)
         } catch let fault as StoreFault {
+            if [.inUse, .away].contains(fault.kind), Signal.isPending(oneOf: Self.endSignals) {
+                throw DaemonError("ended while it waited for the store", exitStatus: 0)
+            }
             // A fault that may have passed at another try, or one that can't.
             let isPassing = [.inUse, .full, .failed, .away].contains(fault.kind)
             throw DaemonError(

@@ -46,6 +46,11 @@ struct ServiceManager: Sendable {
         tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(time.milliseconds * 1_000)\nSTATUS=going down")
     }
 
+    /// The daemon waits for another one to end: it is not ready for a while, and that is no fault.
+    func daemonWaits() {
+        tell("EXTEND_TIMEOUT_USEC=10000000\nSTATUS=waits for the store of another daemon")
+    }
+
     /// The daemon's own loops answer.
     func daemonIsAlive() { tell("WATCHDOG=1") }
 

@@ -20,6 +20,9 @@ struct OpenedStore {
     /// - Parameters:
     ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
+    ///   - isWanted: whether a store that another daemon has is still waited for; asked several
+    ///     times a second.
+    ///   - whenWaiting: called once when another daemon has the store, and it is waited for.
     ///   - whenLost: called once when another daemon has taken the store, so that no job may begin
     ///     any more. On a thread of the store.
     /// - Returns: nil if nothing is kept.
@@ -29,6 +32,8 @@ struct OpenedStore {
         _ place: Configuration.StorePlace, _ limits: Configuration.Limits,
         serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, log: Log,
+        isWanted: @escaping @Sendable () -> Bool = { true },
+        whenWaiting: @escaping @Sendable () -> Void = {},
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> OpenedStore? {
         let storeLog = StoreLog { level, text in
@@ -51,7 +56,8 @@ struct OpenedStore {
             }
             let (journal, recovery) = try PostgreSQLJournal.open(
                 address, attemptsPath: attempts, limits: StoreLimits(limits), serving: selectors,
-                window: window, clocks: clocks, log: storeLog, whenLost: whenLost)
+                window: window, clocks: clocks, log: storeLog,
+                standby: SeatStandby(begin: whenWaiting, goesOn: isWanted), whenLost: whenLost)
             return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
         }
     }

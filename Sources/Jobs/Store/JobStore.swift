@@ -14,6 +14,11 @@ package protocol JobStore: AnyObject, Sendable {
     /// Whether it keeps anything; if not, it gets no jobs.
     var isKeeping: Bool { get }
 
+    /// Whether jobs may begin: no other daemon can have the store by now.
+    ///
+    /// Wait-free.
+    var isTrusted: Bool { get }
+
     /// Enqueues a command for the next `fire`.
     ///
     /// Does not block.
@@ -70,6 +75,9 @@ package protocol JobStore: AnyObject, Sendable {
 extension JobStore {
     /// True: a store keeps jobs, unless it says otherwise.
     package var isKeeping: Bool { true }
+
+    /// True: no other daemon can have the store, unless it says otherwise.
+    package var isTrusted: Bool { true }
 }
 
 /// A backup that can be made, once.

@@ -169,6 +169,16 @@ extension Signal {
         require(result == 0, "pthread_kill of this thread fails with \(result)")
     }
 
+    /// Whether one of these blocked signals has come and waits to be received.
+    ///
+    /// - Thread: any that blocks them.
+    /// - Source: sigpending(2).
+    package static func isPending(oneOf signals: Set<Signal>) -> Bool {
+        var pending = sigset_t()
+        guard unsafe sigpending(&pending) == 0 else { return false }
+        return signals.contains { unsafe sigismember(&pending, $0.rawNumber) == 1 }
+    }
+
     /// A set as the kernel wants it.
     static func rawSet(_ signals: Set<Signal>) -> sigset_t {
         var set = sigset_t()

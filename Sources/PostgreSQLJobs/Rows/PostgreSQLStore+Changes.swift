@@ -65,8 +65,55 @@ extension PostgreSQLStore {
     /// Nothing: a session has no place that could be moved.
     func doubtPresence() {}
 
-    /// Gives the seat back.
-    func end() { seat.leave() }
+    /// Gives the seat back, with the note that nothing is unknown of its jobs.
+    func end(isWritten: Bool) {
+        defer { seat.leave() }
+        guard isWritten else { return }
+        var parameters = Parameters()
+        parameters.add(Self.closedSetting)
+        parameters.add(seat.epoch)
+        try? transaction(at: 0, isSynced: true) { () throws(StoreFault) in
+            try change(
+                """
+                INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                """, parameters)
+        }
+    }
+
+    /// The epoch that has ended in order.
+    private static let closedSetting = "closed_epoch"
+
+    /// Counts an attempt of jobs that may have begun in a daemon whose attempt log is not here.
+    ///
+    /// Only jobs in its memory can have begun: the first of each queue, and those that are due.
+    /// The attempt uses up no retry.
+    func countUnknownBeginnings(at now: Int64) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(Self.closedSetting)
+        let closed = try rows(
+            "SELECT value FROM workerd.settings WHERE name = $1::text", parameters
+        ).first?.integer(0)
+        guard seat.epoch > 1, closed != seat.epoch - 1 else { return }
+        parameters = Parameters()
+        parameters.add(windowCountMax)
+        try change(
+            """
+            UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
+            FROM (
+                SELECT id, row_number() OVER (PARTITION BY thread, priority ORDER BY id) AS place
+                FROM workerd.jobs WHERE held = 0
+            ) AS first
+            WHERE first.place <= $1::bigint AND jobs.id = first.id AND jobs.started_at IS NULL
+            """, parameters)
+        parameters = Parameters()
+        parameters.add(now)
+        try change(
+            """
+            UPDATE workerd.jobs SET attempt = attempt + 1, forgiven = forgiven + 1
+            WHERE held = 1 AND due_at <= $1::bigint
+            """, parameters)
+    }
 
     // MARK: - Holders
 

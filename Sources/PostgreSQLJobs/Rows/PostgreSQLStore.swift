@@ -16,6 +16,10 @@ final class PostgreSQLStore: JournalTables {
     private static let readCount = 1_000
 
     let seat: Seat
+    private let trust: Trust
+    /// How many jobs of each queue a daemon has in memory at most.
+    let windowCountMax: Int
+    private var committedAt = ContinuousClock.now
     private(set) var nextNumber: UInt64 = 1
     private(set) var limits: StoreLimits
     private(set) var holds: Set<JobID> = []
@@ -34,8 +38,12 @@ final class PostgreSQLStore: JournalTables {
     /// Reads what the seat's tables hold.
     ///
     /// - Blocks: for the server.
-    init(_ seat: Seat, limits: StoreLimits) throws(StoreFault) {
+    init(
+        _ seat: Seat, _ trust: Trust, limits: StoreLimits, window: WindowLimits
+    ) throws(StoreFault) {
         self.seat = seat
+        self.trust = trust
+        windowCountMax = window.countMax
         self.limits = limits
         kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
         try readKept()
@@ -80,6 +88,7 @@ final class PostgreSQLStore: JournalTables {
         let number = seat.batch + 1
         var isCommitSent = false
         var hasAnswer = false
+        var sentAt = ContinuousClock.now
         begin()
         open = connection
         defer { open = nil }
@@ -89,6 +98,7 @@ final class PostgreSQLStore: JournalTables {
             try body()
             try sendLast(number, at: now)
             isCommitSent = true
+            sentAt = .now
             try send("COMMIT") { hasAnswer = $0.tag == "COMMIT" }
             try asking { () throws(ServerError) in try connection.synchronize() }
         } catch {
@@ -103,8 +113,24 @@ final class PostgreSQLStore: JournalTables {
             throw seat.fault(.unfit, "the server has not committed a transaction")
         }
         seat.noteCommit()
+        trust.extend(from: sentAt)
+        committedAt = sentAt
         kept.commit()
         holds.subtract(endedHolds)
+    }
+
+    /// A session without transactions is ended by the server.
+    var heartbeat: Duration? { .seconds(1) }
+
+    func beat(at now: Int64) throws(StoreFault) {
+        guard ContinuousClock.now - committedAt >= .milliseconds(900) else { return }
+        do throws(StoreFault) {
+            try transaction(at: now, isSynced: true) {}
+        } catch {
+            // The session is there again.
+            guard error.kind == .interrupted else { throw error }
+            try transaction(at: now, isSynced: true) {}
+        }
     }
 
     private func begin() {

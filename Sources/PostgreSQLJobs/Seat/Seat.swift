@@ -14,6 +14,19 @@
 internal import Jobs
 internal import Kernel
 
+/// What a daemon does while another one has the seat that it wants.
+package struct SeatStandby: Sendable {
+    /// Called once when the waiting begins.
+    let begin: @Sendable () -> Void
+    /// Whether the seat is still wanted; asked several times a second.
+    let goesOn: @Sendable () -> Bool
+
+    package init(begin: @escaping @Sendable () -> Void, goesOn: @escaping @Sendable () -> Bool) {
+        self.begin = begin
+        self.goesOn = goesOn
+    }
+}
+
 /// The right to change the jobs of a database.
 ///
 /// - Thread: the journal's.
@@ -26,6 +39,8 @@ final class Seat {
     /// The pause between two attempts to connect while a transaction is undecided.
     private static let connectPause = Duration.milliseconds(100)
     private static let connectSeconds = 3
+    /// The pause between two looks of a daemon that waits for the seat.
+    private static let lookPause = Duration.milliseconds(400)
 
     let address: ServerAddress
     private let log: StoreLog
@@ -54,11 +69,30 @@ final class Seat {
 
     /// Takes the seat for the first time; makes the tables or brings them up to date.
     ///
+    /// - Parameter standby: waits for a server that is away and for a daemon that has the seat; nil
+    ///   throws.
     /// - Throws: `inUse` if another daemon has it, `away`, `unfit`, `newer`, `foreign`.
     /// - Blocks: for the server, and for the session of a daemon that has just ended.
-    func take() throws(StoreFault) {
-        let connection = try connect()
-        guard try lock(on: connection) else { throw inUse(on: connection) }
+    func take(_ standby: SeatStandby?) throws(StoreFault) {
+        var hasTold = false
+        while true {
+            do throws(StoreFault) {
+                return try takeOnce(standby)
+            } catch {
+                guard error.kind == .away, let standby, standby.goesOn() else { throw error }
+                if !hasTold { log.warning("\(error)") }
+                hasTold = true
+                if closing.wait(until: .now + Self.lookPause) { throw error }
+            }
+        }
+    }
+
+    private func takeOnce(_ standby: SeatStandby?) throws(StoreFault) {
+        var connection = try connect()
+        if try !lock(on: connection) {
+            guard let standby else { throw fault(.inUse, "another daemon has it") }
+            connection = try wait(standby, connection)
+        }
         try asking { () throws(ServerError) in
             try connection.send("BEGIN")
             try connection.synchronize()
@@ -103,6 +137,13 @@ final class Seat {
             throw fault(.away, "another session holds the seat")
         }
         batch = try readBatch(on: connection)
+        try asking { () throws(ServerError) in
+            var parameters = Parameters()
+            parameters.add(Self.number)
+            _ = try connection.rows(
+                "UPDATE workerd.seats SET taken_at = now() WHERE id = $1::bigint::integer",
+                parameters)
+        }
         live = connection
         return connection
     }
@@ -127,6 +168,59 @@ final class Seat {
                 if closing.wait(until: .now + Self.connectPause) { throw error }
             }
         }
+    }
+
+    /// Waits until the seat is free, and takes its lock.
+    ///
+    /// - Throws: `inUse` when it is no longer waited for.
+    /// - Blocks: until another daemon has ended, which may be never.
+    private func wait(
+        _ standby: SeatStandby, _ first: ServerConnection
+    ) throws(StoreFault) -> ServerConnection {
+        standby.begin()
+        var connection: ServerConnection? = first
+        var watch = SeatWatch()
+        while standby.goesOn() {
+            if closing.wait(until: .now + Self.lookPause) { break }
+            do throws(StoreFault) {
+                let present: ServerConnection
+                if let connection { present = connection } else { present = try connect() }
+                connection = present
+                if try isFree(on: present, &watch), try lock(on: present, for: .zero) {
+                    return present
+                }
+            } catch {
+                guard error.kind == .away else { throw error }
+                connection = nil
+                watch = SeatWatch()
+            }
+        }
+        throw fault(.inUse, "another daemon has it")
+    }
+
+    private func isFree(
+        on connection: ServerConnection, _ watch: inout SeatWatch
+    ) throws(StoreFault) -> Bool {
+        var parameters = Parameters()
+        parameters.add(Int64(ServerSchema.lockClass))
+        parameters.add(Self.number)
+        let row = try asking { () throws(ServerError) in
+            try connection.rows(
+                """
+                SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+                        AND database = (SELECT oid FROM pg_database
+                            WHERE datname = current_database())
+                        AND classid = $1::bigint::oid AND objid = $2::bigint::oid),
+                    (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
+                        )::bigint,
+                    (SELECT taken_at > pg_postmaster_start_time() FROM workerd.seats
+                        WHERE id = $2::bigint)
+                """, parameters
+            ).first
+        }
+        return watch.look(
+            isHeld: row?.isTrue(0) ?? true, serverAge: .milliseconds(row?.integer(1) ?? 0),
+            wasTakenSince: row?.isTrue(2) ?? false, at: .now)
     }
 
     /// The transaction of the next number was committed.
@@ -174,8 +268,10 @@ final class Seat {
 
     private var earlierSession: ServerIdentity.Session?
 
-    private func lock(on connection: ServerConnection) throws(StoreFault) -> Bool {
-        let end = ContinuousClock.now + Self.lockPatience
+    private func lock(
+        on connection: ServerConnection, for patience: Duration = lockPatience
+    ) throws(StoreFault) -> Bool {
+        let end = ContinuousClock.now + patience
         while true {
             var parameters = Parameters()
             parameters.add(Int64(ServerSchema.lockClass))
@@ -211,10 +307,6 @@ final class Seat {
             throw lose("another daemon has taken the seat")
         }
         return row.integer(1)
-    }
-
-    private func inUse(on connection: ServerConnection) -> StoreFault {
-        fault(.inUse, "another daemon has it")
     }
 
     // MARK: - Faults

@@ -9,8 +9,9 @@ struct ServerError: Error, CustomStringConvertible {
 
     /// Whether there is no connection any more.
     var isLost: Bool {
-        // Classes 08 (connection exceptions) and 57P01…03 (the server or this session is ended).
-        code.isEmpty || code.hasPrefix("08") || ["57P01", "57P02", "57P03"].contains(code)
+        // Class 08: connection exceptions; the others: the server or this session is ended.
+        code.isEmpty || code.hasPrefix("08")
+            || ["57P01", "57P02", "57P03", "57P05", "25P03"].contains(code)
     }
 
     /// Whether the server has no room: class 53 without "too many connections".

@@ -5,7 +5,7 @@ internal import Journals
 
 extension SQLiteStore: JournalTables {
     /// Nothing: the database is closed with the last reference to it.
-    package func end() {}
+    package func end(isWritten: Bool) {}
 
     package func listInTurn(
         _ queue: QueueName, in span: JobSpan, limit: Int, searched: inout JobID,

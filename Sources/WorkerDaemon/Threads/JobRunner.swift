@@ -28,6 +28,9 @@ final class JobRunner: Sendable {
     private let store: any JobStore
     private let log: Log
     private let failures: FailureLog
+    /// The time between two looks at a store that is not trusted.
+    private static let trustPause = Duration.milliseconds(20)
+    private let closed = Latch()
     /// The workers that wait for the scheduler, by their names; nil once the driver is closed.
     private let waiting = Mutex<[String: Latch]?>([:])
 
@@ -52,6 +55,7 @@ final class JobRunner: Sendable {
     func run(
         _ job: JobContext, _ handler: Handler, on group: WorkerGroup, isStored: Bool
     ) {
+        guard !isStored || awaitTrust(before: job) else { return }
         guard job.hasBegunBefore || !group.expires(job) else {
             reports.send(.expired(JobID(job.id)))
             return
@@ -84,6 +88,19 @@ final class JobRunner: Sendable {
         return RemoteJob(
             context, work.handler, work.selector, in: turn, store: work.isStored ? store : nil,
             failures, remoteReports)
+    }
+
+    /// Waits while another daemon may have the store by now.
+    ///
+    /// The job has not begun meanwhile, so it can be withdrawn.
+    ///
+    /// - Returns: false if the job was withdrawn or the driver was closed: it does not begin.
+    /// - Blocks: until the store is trusted.
+    private func awaitTrust(before job: JobContext) -> Bool {
+        while !store.isTrusted {
+            if job.isWithdrawn || closed.wait(until: .now + Self.trustPause) { return false }
+        }
+        return true
     }
 
     private func report(_ completion: Completion, of job: JobContext) {
@@ -123,6 +140,7 @@ final class JobRunner: Sendable {
 
     /// Lets all workers go on: the scheduler says nothing more.
     func close() {
+        closed.open()
         let latches = waiting.withLock { $0.take() } ?? [:]
         for latch in latches.values { latch.open() }
     }

@@ -1,0 +1,37 @@
+// When a daemon that waits for the seat may take it. Pure.
+
+/// The looks of a waiting daemon at the lock of the seat.
+package struct SeatWatch {
+    /// How long the lock must have been free, and in how many looks.
+    package static let freeTime = Duration.seconds(1)
+    static let lookCountMin = 3
+    /// A server that has just started has freed all locks: their owners come back within this time.
+    package static let grace = Duration.seconds(15)
+
+    private var freeSince: ContinuousClock.Instant?
+    private var lookCount = 0
+
+    package init() {}
+
+    /// Adds a look.
+    ///
+    /// - Parameters:
+    ///   - isHeld: whether a session holds the lock.
+    ///   - age: for how long the server has been running.
+    ///   - wasTakenSince: whether the seat was taken since the server's start: then that start has
+    ///     not freed it.
+    /// - Returns: whether the seat may be taken.
+    package mutating func look(
+        isHeld: Bool, serverAge age: Duration, wasTakenSince: Bool = false,
+        at now: ContinuousClock.Instant
+    ) -> Bool {
+        guard !isHeld, wasTakenSince || age >= Self.grace else {
+            self = SeatWatch()
+            return false
+        }
+        lookCount += 1
+        let since = freeSince ?? now
+        freeSince = since
+        return lookCount >= Self.lookCountMin && now - since >= Self.freeTime
+    }
+}

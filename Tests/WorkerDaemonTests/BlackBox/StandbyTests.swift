@@ -1,0 +1,87 @@
+// Two daemons with one database, as on two machines: one has the jobs, the other one waits.
+
+import Kernel
+import PostgreSQLServer
+import RESP
+import Support
+import Testing
+
+@Suite(
+    .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+struct `Two daemons with one database` {
+    /// The two daemons, of which the second one waits.
+    private struct Pair {
+        let first: TestDaemon
+        let second: TestDaemon
+        let address: String
+
+        init() throws {
+            address = try PostgreSQLServer.shared.get().makeDatabase()
+            let setup = Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
+            first = try TestDaemon(setup, in: try Scratch())
+            let scratch = try Scratch()
+            try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+            let second = try TestDaemon(
+                arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+            self.second = second
+            try eventually("the second daemon waits") {
+                second.log.contains("waits to take it over")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `the second has all jobs when the first is killed`() throws {
+        let pair = try Pair()
+        defer { pair.second.kill() }
+        let client = try pair.first.connect()
+        let done = try client.perform("images", "echo", "seen")
+        try client.waitUntil(done, is: "done")
+        let running = try client.perform("images", "sleep", "100000")
+        try client.waitUntil(running, is: "running")
+        // Its beginning lasts, so the database has it.
+        try eventually("the beginning is in the database") {
+            try PostgreSQLServer.run(
+                "SELECT attempt FROM workerd.jobs WHERE id = \(running)",
+                at: pair.address
+            ).hasPrefix("1")
+        }
+        let waiting = try client.perform("images", "echo", "later")
+        let delayed = try client.perform("images", "echo", "DELAY", 3_600_000, "much later")
+        try pair.first.send(.kill)
+        try pair.second.waitUntilListening()
+
+        let next = try pair.second.connect()
+        try next.waitUntil(running, is: "running")
+        #expect(try next.job(running, "attempt").integer == 2)
+        #expect(try next.job(waiting, "state").text == "waiting")
+        #expect(try next.job(delayed, "state").text == "delayed")
+        #expect(try next.job(done, "state").text == "done")
+        _ = try next.call("CANCEL", .integer(running))
+        // It may have begun in the first one, whose notes are not here.
+        try next.waitUntil(waiting, is: "done")
+        #expect(try next.job(waiting, "attempt").integer == 2)
+        let new = try next.perform("images", "echo", "new")
+        #expect(new > delayed)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `the second takes over from a stopped one, which then ends`() throws {
+        let pair = try Pair()
+        defer { pair.second.kill() }
+        try pair.first.send(.stop)
+        try pair.second.waitUntilListening()
+        try pair.first.send(.continue)
+        #expect(try pair.first.end() == "exit status 69")
+        #expect(pair.first.log.contains("another daemon has taken the seat"))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `one that waits ends when it is told to`() throws {
+        let pair = try Pair()
+        defer { pair.first.kill() }
+        try pair.second.send(.terminate)
+        #expect(try pair.second.end() == "exit status 0")
+        #expect(try pair.first.connect().perform("images", "echo", "still here") == 1)
+    }
+}
