@@ -32,7 +32,7 @@ enum TestStore: String {
         switch self {
         case .memory: "\"memory\""
         case .file, .slow: "\"$DIR/jobs.sqlite\""
-        case .postgresql: "\"$DATABASE\", stateDirectory: \"$DIR\""
+        case .postgresql: "\"$DATABASE\",\n    stateDirectory: \"$DIR\""
         }
     }
 
