@@ -55,6 +55,30 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `and its key end with their user, and follow its rights, at a reload`() throws {
+        let boss = TestUser("boss", ["operate"])
+        try withUsers(Self.users + [boss]) { doors in
+            let reload = { (users: [TestUser]) in
+                try doors.daemon.scratch.writeUsers(users)
+                #expect(try doors.connect(as: boss).call("RELOAD").errorWord == nil)
+            }
+            let ann = try doors.connect(as: Self.users[0])
+            let ticket = try ann.call("PAGE")["ticket"]?.text ?? ""
+            let unused = try ann.call("PAGE")["ticket"]?.text ?? ""
+            let key = text(try open(ticket, at: doors.address).json()["key"])
+            func status(_ path: String) throws -> Int {
+                try HTTPTestClient(doors.address, key: key).post(path).status
+            }
+            #expect(try status("/api/threads/images/pause") == 200)
+            try reload([TestUser("ann", ["observe"]), boss])
+            #expect(try status("/api/threads/images/resume") == 403)
+            try reload([boss])
+            #expect(try status("/api/threads/images/resume") == 401)
+            #expect(try open(unused, at: doors.address).status == 401)
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `is a guess like any other if it is wrong`() throws {
         try withUsers(Self.users) { doors in
             let client = try HTTPTestClient(doors.address)
