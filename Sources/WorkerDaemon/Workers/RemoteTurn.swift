@@ -78,6 +78,8 @@ final class RemoteTurn: Sendable {
         first.wait()
         first.report()
         worker.serveJob { mayGoOn }
+        // Before the job is let go of: from now on the exchange takes no other one.
+        turn?.end()
         held.withLock { $0.take() }?.leaveThread()
     }
 

@@ -73,8 +73,10 @@ package final class MemberTurn: Sendable {
     /// Ends it if there is no work: the member's thread goes on.
     package func endIfIdle() { member.endIdleTurn(self) }
 
-    /// Ends it, be it idle or not; on the member's thread, which goes on.
-    func end() { _ = member.end(self) }
+    /// Ends it, be it idle or not.
+    ///
+    /// - Thread: the member's, which goes on.
+    package func end() { _ = member.end(self) }
 
     // MARK: - For the member, under the board's lock
 
