@@ -224,6 +224,25 @@ struct ListenerTests {
         #expect(vector == EPIPE)
     }
 
+    @Test func `connections of a port end when the other machine is gone`() throws {
+        let listener = try Listener(at: .tcp(try TCPAddress("127.0.0.1:0")))
+        let client = try listener.address.connect(timeoutMilliseconds: 5000)
+        let server = try accepted(listener)
+        func value(_ level: CInt, _ option: CInt) -> CInt {
+            var value: CInt = 0
+            var byteCount = socklen_t(MemoryLayout<CInt>.size)
+            unsafe getsockopt(server.number, level, option, &value, &byteCount)
+            return value
+        }
+        let tcp = CInt(IPPROTO_TCP)
+        #expect(value(SOL_SOCKET, SO_KEEPALIVE) == 1)
+        #expect(value(tcp, TCP_KEEPIDLE) == 30)
+        #expect(value(tcp, TCP_KEEPINTVL) == 10)
+        #expect(value(tcp, TCP_KEEPCNT) == 3)
+        #expect(value(tcp, TCP_USER_TIMEOUT) == 120_000)
+        _ = consume client
+    }
+
     @Test func `without free descriptors a listener says so and goes on afterwards`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TestDirectory()
