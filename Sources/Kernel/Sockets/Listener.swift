@@ -38,8 +38,7 @@ package struct Listener: ~Copyable, Sendable {
     /// At a path: a socket file without a listener is replaced. At a port: a port whose last
     /// connections are still dying is taken (SO_REUSEADDR), IPv6 takes IPv6 only (IPV6_V6ONLY), and
     /// the connections send small pieces at once (TCP_NODELAY), and end when the other machine has
-    /// been silent for a minute (SO_KEEPALIVE) or has not acknowledged bytes for two
-    /// (TCP_USER_TIMEOUT).
+    /// answered nothing for two minutes (SO_KEEPALIVE, TCP_USER_TIMEOUT).
     ///
     /// - Parameters:
     ///   - address: where.
@@ -159,7 +158,8 @@ package struct Listener: ~Copyable, Sendable {
     /// Sets what accepted sockets inherit from the listening one, which saves the calls for each.
     ///
     /// A machine that is switched off says no goodbye. The kernel probes a connection that has been
-    /// silent for 30 s, three times in 30 s, and ends it when no probe is answered.
+    /// silent for 30 s, and ends it when it has heard nothing for two minutes: the time-out of sent
+    /// bytes counts for probes too, in place of their number.
     ///
     /// - Source: tcp(7).
     private static func prepareTCP(_ descriptor: borrowing Descriptor) throws(SystemError) {
