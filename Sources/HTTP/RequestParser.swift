@@ -27,7 +27,7 @@ package struct RequestParser: ~Copyable, Sendable {
     /// The memory that stays when nothing is pending.
     private static let retainedByteCountMax = 64 << 10
 
-    /// The largest piece of memory that is shared: what a large body took is freed.
+    /// The largest piece of memory that is shared; that of a larger body is freed.
     private static let sharedByteCountMax = 256 << 10
 
     /// The longest body that is read; holds from the next head on.

@@ -1,5 +1,5 @@
 // The tables of a store, as its journal writes and reads them. Each store that keeps jobs in tables
-// conforms; the journal decides what is in one transaction, and what each command is answered.
+// conforms. The journal puts commands together into transactions, and answers them.
 
 package import Jobs
 

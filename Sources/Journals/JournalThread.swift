@@ -31,7 +31,7 @@ package final class FireFlag: Sendable {
 ///
 /// - Thread: any thread.
 package final class JournalThread: Sendable {
-    /// The tables of a store, and what was found in them.
+    /// Opened tables, with the jobs of an earlier run and the attempt log.
     package struct Opened {
         let tables: any JournalTables
         let recoveryCounter: RecoveryCounter
@@ -65,7 +65,7 @@ package final class JournalThread: Sendable {
     /// Opens tables on a thread of their own.
     ///
     /// - Parameter open: opens the tables; called on the new thread.
-    /// - Returns: the thread, and what was found in the tables.
+    /// - Returns: the thread, and the jobs of an earlier run.
     /// - Throws: the error of `open`, or of a failed thread start.
     /// - Blocks: for the disk or the database server.
     package static func open(

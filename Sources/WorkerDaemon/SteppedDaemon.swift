@@ -60,9 +60,9 @@ package final class SteppedDaemon {
         service.isStarted = true
     }
 
-    /// All groups that may have threads, also those that a reload has replaced.
+    /// The groups with threads: those of the configuration, and replaced ones that still run.
     private var groups: [WorkerGroup] { service.driver.allGroups }
-    /// The worker threads, also those that a reload has replaced.
+    /// The worker threads of all these groups.
     package var workers: [WorkerThread] { groups.flatMap { $0.members.map(\.thread) } }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.

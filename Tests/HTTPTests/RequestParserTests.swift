@@ -233,7 +233,7 @@ import Testing
         }
         #expect(try read("TP/1.1\r\nHost: a\r\n\r\n", into: &waiting).count == 2)
         #expect(waiting.memoryByteCount == 0)
-        // What a large body took is not kept.
+        // The memory of a large body is freed.
         let body = String(repeating: "x", count: 1 << 20)
         let large = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1048576\r\n\r\n\(body)"
         #expect(try read(large, into: &waiting).count == 2)

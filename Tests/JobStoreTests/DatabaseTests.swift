@@ -1,5 +1,5 @@
 // A database as a store: which ones are refused and how, when a waiting daemon may take it, and
-// what a daemon without the notes of the one before it counts.
+// which attempts a daemon counts that does not have the attempt log of the one before.
 
 import Jobs
 import Kernel

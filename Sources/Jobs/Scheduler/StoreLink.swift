@@ -1,6 +1,6 @@
-// What is under way between the scheduler and its store.
+// The link to the store: the commands that it has not answered yet.
 
-/// The commands that the store has not answered yet.
+/// The unanswered commands of a scheduler to its store.
 package struct StoreLink {
     /// Whether a store keeps jobs; without one, every command is answered at once.
     let isKeeping: Bool

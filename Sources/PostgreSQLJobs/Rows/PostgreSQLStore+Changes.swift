@@ -86,8 +86,8 @@ extension PostgreSQLStore {
 
     /// Counts an attempt of jobs that may have begun in a daemon whose attempt log is not here.
     ///
-    /// Only jobs in its memory can have begun: the first of each queue, and those that are due.
-    /// The attempt uses up no retry.
+    /// A daemon begins only jobs that are in its memory: the first ones of each queue, and delayed
+    /// ones that are due. The attempt uses up no retry.
     func countUnknownBeginnings(at now: Int64) throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(Self.closedSetting)

@@ -53,7 +53,7 @@ struct Migration {
         }
     }
 
-    /// What a schema can be that is not brought up to date, as errors of the server.
+    /// The kinds of schema that are refused, as errors of the server.
     private enum Found {
         static let foreign = ServerError(code: "WD001", message: "")
         static func newer(_ version: Int) -> ServerError {

@@ -14,7 +14,7 @@
 internal import Jobs
 internal import Kernel
 
-/// What a daemon does while another one has the seat that it wants.
+/// The calls that a daemon gets while it waits for the seat of another one.
 package struct SeatStandby: Sendable {
     /// Called once when the waiting begins.
     let begin: @Sendable () -> Void

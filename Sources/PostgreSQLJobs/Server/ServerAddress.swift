@@ -4,7 +4,7 @@
 ///
 /// - Source: www.postgresql.org/docs/15/libpq-connect.html, "Connection URIs".
 package struct ServerAddress: Hashable, Sendable {
-    /// What libpq gets.
+    /// The whole address, for libpq.
     let text: String
 
     /// Reads an address.

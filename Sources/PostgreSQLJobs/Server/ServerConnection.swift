@@ -71,7 +71,7 @@ internal import CPostgreSQL
         return unsafe copy
     }
 
-    // MARK: - What is known of the server
+    // MARK: - Properties of the server
 
     /// The process that serves this connection, as the server has told this side.
     var processID: Int64 { Int64(unsafe PQbackendPID(handle)) }

@@ -1,4 +1,4 @@
-// What a database server has answered in place of a result.
+// The errors of a database server, which it answers in place of a result.
 
 /// An error of a statement or of a connection.
 struct ServerError: Error, CustomStringConvertible {

@@ -53,7 +53,7 @@ public struct JobSummary: Sendable, Equatable {
     public let priority: String
     /// How often it was begun, this time included.
     public let attempt: Int
-    /// What people call it; nil if its client gave no label.
+    /// Its name for people; nil if its client gave no label.
     public let label: String?
     /// Its place in a trace, a `traceparent` of W3C; nil if its client gave none.
     public let trace: String?

@@ -16,7 +16,9 @@ final class OpenStreams {
     /// Signs of life that are due within this time are sent together.
     private static let leeway = Duration.seconds(5)
 
-    /// The most streams of one user or address; those that are open go on above a lower limit.
+    /// How many streams one user or address may open.
+    ///
+    /// A lower limit closes none that is open.
     var countMax: Int
     private let loop: ThreadRunLoop
     /// By the numbers of their sessions.

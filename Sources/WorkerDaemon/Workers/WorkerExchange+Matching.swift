@@ -1,5 +1,5 @@
-// Which worker gets which job: the job that was ready first goes to the worker that has waited
-// longest, among those that may have each other.
+// The matching of jobs and workers. The job that was ready first goes to the worker that has waited
+// longest, if that worker serves its selector and may touch it; else to the next one that does.
 
 internal import Jobs
 internal import Kernel

@@ -144,7 +144,7 @@ package struct PoolBoard<Work> {
         return isMineFirst ? own[member].popFirst()?.element : shared.popFirst()?.element
     }
 
-    /// What a look at the next work of a member has found.
+    /// The result of a look at the next work of a member.
     package enum Look {
         case taken(Work)
         /// Work of another kind: it waits on.

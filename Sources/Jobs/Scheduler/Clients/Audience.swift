@@ -1,4 +1,4 @@
-// What is told without being asked for each time.
+// The receivers of news: they ask once, and are told of each change.
 
 /// The clients that watch jobs, and the kinds of news that the driver wants.
 package struct Audience {
