@@ -2,7 +2,7 @@
 // its tables in the schema `workerd`.
 
 package import Jobs
-internal import Journals
+package import Journals
 package import Kernel
 package import WorkerThreads
 
@@ -12,9 +12,9 @@ package import WorkerThreads
 /// worker's thread does not wait for the server.
 ///
 /// - Thread: any thread.
-package final class PostgreSQLJournal: JobStore {
+package final class PostgreSQLJournal: JournalStore {
     private let address: ServerAddress
-    private let journal: JournalThread
+    package let journal: JournalThread
     private let closing: Latch
     private let trust: Trust
 
@@ -63,22 +63,6 @@ package final class PostgreSQLJournal: JobStore {
     package var thread: WorkerThread { journal.thread }
     package var name: String { address.shown }
     package var isTrusted: Bool { trust.isHeld }
-
-    package func add(_ command: consuming StoreCommand) { journal.add(command) }
-
-    package func fire() { journal.fire() }
-
-    package func record(_ command: consuming StoreCommand) { journal.record(command) }
-
-    package func noteStart(_ id: UInt64, _ attempt: Attempt) { journal.noteStart(id, attempt) }
-
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
-        journal.noteDone(id, attempt: attempt, result: result)
-    }
-
-    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
-        journal.noteHolder(id, attempt: attempt, holder)
-    }
 
     package func backup(
         _ name: String, in directory: String?, replaces: Bool

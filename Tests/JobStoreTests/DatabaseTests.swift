@@ -90,11 +90,12 @@ struct `A database` {
         #expect("\(fault)".hasPrefix("postgresql:///jobs?host=/nowhere: can't connect: "))
     }
 
-    @Test func `counts attempts that may have begun where the notes of them are not`() throws {
+    @Test func `counts attempts that may have begun if their attempt log is elsewhere`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let directory = try TestDirectory()
         for isCrash in [true, false] {
-            let (first, recovery) = try Self.open(address, attempts: directory.file("a"))
+            let (journal, recovery) = try Self.open(address, attempts: directory.file("a"))
+            let first: any JobStore = journal
             let id = JobID(recovery.nextNumber)
             let request = JobRequest(thread: "a", selector: "echo", payload: [7])
             let job = Job(id: id, request: request, acceptedAt: 1_000)

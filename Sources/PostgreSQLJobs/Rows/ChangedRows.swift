@@ -5,6 +5,7 @@
 // change that would come too early that way has the earlier ones sent first.
 
 internal import Jobs
+internal import Journals
 
 /// Changes of jobs that are not sent yet.
 struct ChangedRows {

@@ -2,6 +2,7 @@
 // that no search among the rows is needed to drop the oldest.
 
 internal import Jobs
+internal import Journals
 
 /// The ended jobs in the table.
 ///

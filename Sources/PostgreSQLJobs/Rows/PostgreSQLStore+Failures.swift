@@ -2,6 +2,7 @@
 // released. Each change is part of a transaction.
 
 internal import Jobs
+internal import Journals
 
 extension PostgreSQLStore {
     /// A job and its payload, if that is kept; nil if there is no such job.

@@ -2,6 +2,7 @@
 // for a while, and until the job has ended; older names are deleted as new ones come.
 
 internal import Jobs
+internal import Journals
 
 extension PostgreSQLStore {
     /// The number of old names that each transaction with new ones checks.

@@ -1,6 +1,7 @@
 // Queries of jobs, queue by queue and in parts. Each sees the changes before it.
 
 internal import Jobs
+internal import Journals
 
 extension PostgreSQLStore {
     /// The rows of one table that a call reads whose filter few jobs pass.

@@ -2,18 +2,13 @@
 // without the other.
 
 internal import Jobs
+internal import Journals
 
 extension PostgreSQLStore {
-    private static let columns = """
-        name, from_command, cron, zone, every_ms, missed, overlap, thread, selector, payload,
-        priority, retries, timeout_ms, expire_ms, order_key, retry_blocks, carried, unique_name,
-        unique_again, unique_ms, since, through, last_run_at, last_job
-        """
-
     /// All schedules, in the order of their names.
     func schedules() throws(StoreFault) -> [ScheduleRecord] {
-        let found = try rows("SELECT \(Self.columns) FROM workerd.schedules ORDER BY name")
-        return found.all.map(Self.record)
+        let found = try rows("SELECT \(ScheduleColumns.all) FROM workerd.schedules ORDER BY name")
+        return found.all.map(ScheduleColumns.record)
     }
 
     /// Stores a schedule in place of one of the same name.
@@ -28,7 +23,7 @@ extension PostgreSQLStore {
         try dropSchedule(name)
         try change(
             """
-            INSERT INTO workerd.schedules (\(Self.columns))
+            INSERT INTO workerd.schedules (\(ScheduleColumns.all))
             VALUES ($1::text, $2::boolean, $3::text, $4::text, $5::bigint, $6::text, $7::text,
                 $8::text, $9::text, $10::bytea, $11::bigint, $12::bigint, $13::bigint, $14::bigint,
                 $15::bytea, $16::boolean, $17::bytea, $18::bytea, $19::boolean, $20::bigint,
@@ -110,40 +105,7 @@ extension PostgreSQLStore {
         var parameters = Parameters()
         parameters.add(name)
         return try rows(
-            "SELECT \(Self.columns) FROM workerd.schedules WHERE name = $1::text", parameters
-        ).first.map(Self.record)
-    }
-
-    private static func record(_ row: Row) -> ScheduleRecord {
-        let rhythm: ScheduleDefinition.Rhythm =
-            if let milliseconds = row.optionalInteger(4) {
-                .every(milliseconds: milliseconds)
-            } else {
-                .cron(row.text(2), zone: row.text(3))
-            }
-        var definition = ScheduleDefinition(
-            name: row.text(0), rhythm: rhythm,
-            request: JobRequest(
-                thread: row.text(7), selector: row.text(8), payload: row.bytes(9)))
-        definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
-        definition.overlap =
-            OverlappingRuns(rawValue: row.text(6)) ?? .standard(with: definition.missed)
-        definition.request.priority = Priority(rawValue: Int(row.integer(10))) ?? .normal
-        var options = JobOptions(
-            timeoutMilliseconds: row.optionalInteger(12),
-            retryCountMax: row.optionalInteger(11).map { Int($0) },
-            retryBlocks: row.optionalInteger(15).map { $0 != 0 }, key: row.optionalBytes(14),
-            expireMilliseconds: row.optionalInteger(13))
-        options.carried = row.optionalBytes(16)
-        definition.request.options = SharedJobOptions(options)
-        definition.request.unique = row.optionalBytes(17).map { name in
-            UniqueName(name, isAgain: row.isTrue(18), milliseconds: row.optionalInteger(19))
-        }
-        var progress = ScheduleProgress(since: row.integer(20))
-        progress.through = row.integer(21)
-        progress.lastRunAt = row.optionalInteger(22)
-        progress.lastJob = row.optionalInteger(23).map { JobID(UInt64(clamping: $0)) }
-        return ScheduleRecord(
-            definition, isFromCommand: row.isTrue(1), progress: progress)
+            "SELECT \(ScheduleColumns.all) FROM workerd.schedules WHERE name = $1::text", parameters
+        ).first.map(ScheduleColumns.record)
     }
 }

@@ -1,6 +1,7 @@
 // Brings the schema of a database to the version of this program, one numbered step after another.
 
 internal import Jobs
+internal import Journals
 
 /// The migration of a schema, within the transaction that takes the seat.
 struct Migration {

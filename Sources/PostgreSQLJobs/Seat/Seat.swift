@@ -12,6 +12,7 @@
 // before the lock would show an older batch.
 
 internal import Jobs
+internal import Journals
 internal import Kernel
 
 /// The calls that a daemon gets while it waits for the seat of another one.

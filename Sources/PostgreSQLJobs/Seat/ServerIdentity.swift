@@ -1,6 +1,7 @@
 // Whether a server and a session can hold a seat, and whether it is the server from before.
 
 internal import Jobs
+internal import Journals
 
 /// A database server, as a connection has found it.
 struct ServerIdentity {

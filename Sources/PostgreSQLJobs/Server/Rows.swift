@@ -1,6 +1,7 @@
 // The rows of a result, in PostgreSQL's binary format.
 
 internal import CPostgreSQL
+internal import Journals
 
 /// The result of a statement.
 ///
@@ -66,12 +67,12 @@ internal import CPostgreSQL
     }
 }
 
-/// One row of a result; columns are counted from 0.
-struct Row {
+/// One row of a result.
+struct Row: TableRow {
     fileprivate let rows: Rows
     fileprivate let place: Int32
 
-    /// A `smallint`, `integer`, `bigint` or `boolean`; 0 for NULL.
+    /// A `smallint`, `integer`, `bigint` or `boolean`.
     func integer(_ column: Int32) -> Int64 {
         rows.isNull(place, column) ? 0 : rows.integer(place, column)
     }
@@ -80,16 +81,13 @@ struct Row {
         rows.isNull(place, column) ? nil : rows.integer(place, column)
     }
 
-    /// Whether a `boolean` is true.
-    func isTrue(_ column: Int32) -> Bool { integer(column) != 0 }
-
     func text(_ column: Int32) -> String { rows.text(place, column) }
 
     func optionalText(_ column: Int32) -> String? {
         rows.isNull(place, column) ? nil : rows.text(place, column)
     }
 
-    /// The bytes of a `bytea`; none for NULL.
+    /// The bytes of a `bytea`.
     func bytes(_ column: Int32) -> [UInt8] {
         rows.isNull(place, column) ? [] : rows.bytes(place, column)
     }

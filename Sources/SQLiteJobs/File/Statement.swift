@@ -2,11 +2,12 @@
 
 internal import Jobs
 internal import CSQLite
+internal import Journals
 
 /// A prepared statement.
 ///
 /// - Thread: its connection's.
-@safe final class Statement {
+@safe final class Statement: TableRow {
     private let handle: OpaquePointer
     /// Keeps the connection open while the statement exists.
     private let database: Database

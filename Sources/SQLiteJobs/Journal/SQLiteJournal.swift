@@ -2,17 +2,17 @@
 // an SQLite database.
 
 package import Jobs
-internal import Journals
+package import Journals
 package import Kernel
 package import WorkerThreads
 
 /// Keeps jobs in an SQLite file, written on a thread of its own.
 ///
 /// - Thread: any thread.
-package final class SQLiteJournal: JobStore {
+package final class SQLiteJournal: JournalStore {
     /// The path of the file.
     let path: String
-    let journal: JournalThread
+    package let journal: JournalThread
 
     /// Opens a file of jobs on a thread of its own.
     ///
@@ -56,22 +56,6 @@ package final class SQLiteJournal: JobStore {
 
     package var thread: WorkerThread { journal.thread }
     package var name: String { path }
-
-    package func add(_ command: consuming StoreCommand) { journal.add(command) }
-
-    package func fire() { journal.fire() }
-
-    package func record(_ command: consuming StoreCommand) { journal.record(command) }
-
-    package func noteStart(_ id: UInt64, _ attempt: Attempt) { journal.noteStart(id, attempt) }
-
-    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
-        journal.noteDone(id, attempt: attempt, result: result)
-    }
-
-    package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
-        journal.noteHolder(id, attempt: attempt, holder)
-    }
 
     package func close(nextNumber: UInt64) { journal.close(nextNumber: nextNumber) }
 }

@@ -2,6 +2,7 @@
 // the flags and of the outcomes are on disks, so they never change.
 
 internal import Jobs
+internal import Journals
 
 /// Writes jobs in bytes and reads them.
 enum JobRecord {
@@ -69,7 +70,7 @@ enum JobRecord {
         _ outcome: Outcome, at endedAt: Int64, _ bytes: inout MutableSpan<UInt8>,
         _ place: inout Int
     ) {
-        let (code, result) = SQLiteStore.encode(outcome)
+        let (code, result) = JobColumns.encode(outcome)
         bytes.write(endedAt, at: &place)
         bytes.write(UInt64(code), at: &place)
         if let result {
@@ -162,7 +163,7 @@ enum JobRecord {
         if flags & Flag.ended != 0 {
             progress.endedAt = try record.signedNumber()
             let code = Int64(clamping: try record.number())
-            progress.outcome = SQLiteStore.decode(
+            progress.outcome = JobColumns.decode(
                 code, withBytes ? try record.byteString() : [])
         } else if withBytes {
             request.payload = try record.byteString()

@@ -2,6 +2,7 @@
 // parts, so that no command waits until all of it was read.
 
 package import Jobs
+internal import Journals
 
 extension SQLiteStore {
     /// The delayed jobs of a queue that are due next.
@@ -18,7 +19,7 @@ extension SQLiteStore {
         // are due in the same millisecond, each time.
         let ofMoment = try cached(
             """
-            SELECT \(Self.liveColumns) FROM jobs
+            SELECT \(JobColumns.live) FROM jobs
             WHERE held > 0 AND held = 1 AND thread = ? AND priority = ? AND due_at = ? AND id > ?
             ORDER BY id LIMIT ?
             """)
@@ -32,7 +33,7 @@ extension SQLiteStore {
         guard batch.isEnd else { return batch }
         let later = try cached(
             """
-            SELECT \(Self.liveColumns) FROM jobs
+            SELECT \(JobColumns.live) FROM jobs
             WHERE held > 0 AND held = 1 AND thread = ? AND priority = ? AND due_at > ?
             ORDER BY due_at, id LIMIT ?
             """)
@@ -51,7 +52,7 @@ extension SQLiteStore {
         defer { rows.reset() }
         var bytes = batch.jobs.reduce(0) { $0 + $1.payload.count }
         while try rows.step() {
-            let job = Self.liveJob(rows)
+            let job = JobColumns.liveJob(rows)
             batch.jobs.append(job)
             bytes += job.payload.count
             if bytes >= byteCount || batch.jobs.count == limit {
@@ -67,7 +68,7 @@ extension SQLiteStore {
     package func blockers() throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
-            SELECT \(Self.liveColumns) FROM jobs
+            SELECT \(JobColumns.live) FROM jobs
             WHERE held = 1 AND retry_blocks = 1 AND attempt > forgiven ORDER BY due_at, id
             """)
         return try Self.liveJobs(rows)
@@ -135,7 +136,7 @@ extension SQLiteStore {
     ) throws(StoreFault) -> JobBatch {
         let rows = try cached(
             """
-            SELECT \(Self.liveColumns) FROM jobs
+            SELECT \(JobColumns.live) FROM jobs
             WHERE held > 0 AND held = 2 AND thread = ? AND priority = ? AND due_at IS NULL
                 AND id > ? AND id < ?
             ORDER BY id LIMIT ?
@@ -173,7 +174,7 @@ extension SQLiteStore {
             state == .buffered ? "held > 0 AND held = 2 AND due_at IS NULL" : "held = 1"
         let rows = try cached(
             """
-            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
+            SELECT \(JobColumns.live(payload: "x''")) FROM jobs
             WHERE \(places) AND thread = ? AND priority = ? AND id > ? AND id < ?
             ORDER BY id \(Self.sql(span)) LIMIT ?
             """)
@@ -266,7 +267,8 @@ extension SQLiteStore {
             body(
                 QueueName(thread: rows.text(4), priority: priority),
                 CountedJob(
-                    id: JobID(UInt64(rows.integer(0))), state: Self.state(held: rows.integer(1)),
+                    id: JobID(UInt64(rows.integer(0))),
+                    state: JobColumns.state(held: rows.integer(1)),
                     selector: rows.text(5), byteCount: Int(rows.integer(3))))
         }
         try waitingPacks.forEachLive(in: number + 1...end, body)

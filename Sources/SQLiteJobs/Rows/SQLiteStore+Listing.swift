@@ -2,6 +2,7 @@
 // it came: a filter that few jobs pass takes many short calls.
 
 package import Jobs
+internal import Journals
 
 extension SQLiteStore {
     /// The limits of one call.
@@ -34,7 +35,7 @@ extension SQLiteStore {
     ) throws(StoreFault) -> [Job] {
         let rows = try cached(
             """
-            SELECT \(Self.liveColumns(payload: "x''")) FROM jobs
+            SELECT \(JobColumns.live(payload: "x''")) FROM jobs
             WHERE held = 0 AND thread = ? AND priority = ? AND id > ? AND id < ?
             ORDER BY id \(Self.sql(span))
             """)
@@ -46,7 +47,7 @@ extension SQLiteStore {
         var jobs: [Job] = []
         var left = limits.rowCountMax
         while jobs.count < limit, try rows.step() {
-            let job = Self.liveJob(rows)
+            let job = JobColumns.liveJob(rows)
             guard left > 0 else {
                 searched = span.first(searched, span.place(shortOf: job.id))
                 break
@@ -71,11 +72,12 @@ extension SQLiteStore {
         let count = JobListing.reasonByteCountMax
         let result =
             hasReasons
-            ? "CASE WHEN outcome = \(OutcomeCode.failed) THEN substr(result, 1, \(count)) END"
+            ? "CASE WHEN outcome = \(JobColumns.OutcomeCode.failed) "
+                + "THEN substr(result, 1, \(count)) END"
             : "NULL"
         let rows = try cached(
             """
-            SELECT \(Self.endedColumns(result: result)) FROM ended WHERE id > ? AND id < ?
+            SELECT \(JobColumns.ended(result: result)) FROM ended WHERE id > ? AND id < ?
             ORDER BY id \(Self.sql(span))
             """)
         try rows.bind(1, Int64(clamping: span.after.number))
@@ -85,7 +87,7 @@ extension SQLiteStore {
         var searched = span.end
         var left = limits.rowCountMax
         while jobs.count < limit, try rows.step() {
-            let job = Self.endedJob(rows)
+            let job = JobColumns.endedJob(rows)
             guard left > 0 else {
                 searched = span.place(shortOf: job.id)
                 break

@@ -3,6 +3,7 @@
 // opening would take as long as there are many.
 
 internal import Jobs
+internal import Journals
 
 /// The number and the size of the ended jobs that are kept because of their names.
 struct NamedRows: Equatable {
@@ -37,7 +38,7 @@ extension SQLiteStore {
         _ job: Job, until: Int64, _ named: inout NamedRows
     ) throws(StoreFault) {
         guard let outcome = job.outcome else { return }
-        let (code, result) = Self.encode(outcome)
+        let (code, result) = JobColumns.encode(outcome)
         let statement = try cached(
             """
             INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,

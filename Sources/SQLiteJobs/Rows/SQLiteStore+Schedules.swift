@@ -2,19 +2,14 @@
 // is never one without the other.
 
 package import Jobs
+internal import Journals
 
 extension SQLiteStore {
-    private static let columns = """
-        name, from_command, cron, zone, every_ms, missed, thread, selector, payload, priority,
-        retries, timeout_ms, since, through, last_run_at, last_job, expire_ms, order_key,
-        retry_blocks, carried, overlap, unique_name, unique_again, unique_ms
-        """
-
     /// All schedules, in the order of their names.
     package func schedules() throws(StoreFault) -> [ScheduleRecord] {
-        let rows = try cached("SELECT \(Self.columns) FROM schedules ORDER BY name")
+        let rows = try cached("SELECT \(ScheduleColumns.all) FROM schedules ORDER BY name")
         var records: [ScheduleRecord] = []
-        while try rows.step() { records.append(Self.record(rows)) }
+        while try rows.step() { records.append(ScheduleColumns.record(rows)) }
         return records
     }
 
@@ -32,7 +27,7 @@ extension SQLiteStore {
         try dropSchedule(name)
         let statement = try cached(
             """
-            INSERT INTO schedules (\(Self.columns))
+            INSERT INTO schedules (\(ScheduleColumns.all))
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let definition = record.definition
@@ -49,26 +44,26 @@ extension SQLiteStore {
             try statement.bind(5, milliseconds)
         }
         try statement.bind(6, definition.missed.rawValue)
-        try statement.bind(7, definition.request.thread)
-        try statement.bind(8, definition.request.selector)
-        try statement.bind(9, definition.request.payload)
-        try statement.bind(10, Int64(definition.request.priority.rawValue))
-        try statement.bind(11, definition.request.options.retryCountMax.map { Int64($0) })
-        try statement.bind(12, definition.request.options.timeoutMilliseconds)
-        try statement.bind(13, record.progress.since)
-        try statement.bind(14, record.progress.through)
-        try statement.bind(15, record.progress.lastRunAt)
-        try statement.bind(16, record.progress.lastJob.map { Int64($0.number) })
-        let options = definition.request.options
-        try statement.bind(17, options.expireMilliseconds)
-        try statement.bind(18, options.key)
-        try statement.bind(19, options.retryBlocks.map { $0 ? 1 : 0 })
-        try statement.bind(20, options.carried)
-        try statement.bind(21, definition.overlap.rawValue)
-        let unique = definition.request.unique
-        try statement.bind(22, unique?.bytes)
-        try statement.bind(23, unique.map { $0.isAgain ? 1 : 0 })
-        try statement.bind(24, unique?.milliseconds)
+        try statement.bind(7, definition.overlap.rawValue)
+        let request = definition.request
+        try statement.bind(8, request.thread)
+        try statement.bind(9, request.selector)
+        try statement.bind(10, request.payload)
+        try statement.bind(11, Int64(request.priority.rawValue))
+        let options = request.options
+        try statement.bind(12, options.retryCountMax.map { Int64($0) })
+        try statement.bind(13, options.timeoutMilliseconds)
+        try statement.bind(14, options.expireMilliseconds)
+        try statement.bind(15, options.key)
+        try statement.bind(16, options.retryBlocks.map { $0 ? 1 : 0 })
+        try statement.bind(17, options.carried)
+        try statement.bind(18, request.unique?.bytes)
+        try statement.bind(19, request.unique.map { $0.isAgain ? 1 : 0 })
+        try statement.bind(20, request.unique?.milliseconds)
+        try statement.bind(21, record.progress.since)
+        try statement.bind(22, record.progress.through)
+        try statement.bind(23, record.progress.lastRunAt)
+        try statement.bind(24, record.progress.lastJob.map { Int64($0.number) })
         try statement.run()
     }
 
@@ -102,45 +97,9 @@ extension SQLiteStore {
     }
 
     private func schedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
-        let rows = try cached("SELECT \(Self.columns) FROM schedules WHERE name = ?")
+        let rows = try cached("SELECT \(ScheduleColumns.all) FROM schedules WHERE name = ?")
         try rows.bind(1, name)
         defer { rows.reset() }
-        return try rows.step() ? Self.record(rows) : nil
-    }
-
-    private static func record(_ row: Statement) -> ScheduleRecord {
-        let rhythm: ScheduleDefinition.Rhythm =
-            if let milliseconds = row.optionalInteger(4) {
-                .every(milliseconds: milliseconds)
-            } else {
-                .cron(row.text(2), zone: row.text(3))
-            }
-        var definition = ScheduleDefinition(
-            name: row.text(0), rhythm: rhythm,
-            request: JobRequest(
-                thread: row.text(6), selector: row.text(7),
-                payload: row.bytes(8)))
-        definition.missed = MissedRuns(rawValue: row.text(5)) ?? .once
-        definition.request.priority = Priority(rawValue: Int(row.integer(9))) ?? .normal
-        var options = JobOptions(
-            timeoutMilliseconds: row.optionalInteger(11),
-            retryCountMax: row.optionalInteger(10).map { Int($0) },
-            retryBlocks: row.optionalInteger(18).map { $0 != 0 }, key: row.optionalBytes(17),
-            expireMilliseconds: row.optionalInteger(16))
-        options.carried = row.optionalBytes(19)
-        definition.request.options = SharedJobOptions(options)
-        definition.overlap =
-            row.optionalText(20).flatMap { OverlappingRuns(rawValue: $0) }
-            ?? .standard(with: definition.missed)
-        definition.request.unique = row.optionalBytes(21).map { name in
-            UniqueName(
-                name, isAgain: row.optionalInteger(22) == 1, milliseconds: row.optionalInteger(23))
-        }
-        var progress = ScheduleProgress(since: row.integer(12))
-        progress.through = row.integer(13)
-        progress.lastRunAt = row.optionalInteger(14)
-        progress.lastJob = row.optionalInteger(15).map { JobID(UInt64(clamping: $0)) }
-        return ScheduleRecord(
-            definition, isFromCommand: row.integer(1) == 1, progress: progress)
+        return try rows.step() ? ScheduleColumns.record(rows) : nil
     }
 }

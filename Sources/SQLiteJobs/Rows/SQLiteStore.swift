@@ -11,6 +11,7 @@
 // by selector).
 
 package import Jobs
+internal import Journals
 
 /// Keeps jobs in an SQLite database, of which it is the only user while it is open.
 ///
@@ -189,7 +190,7 @@ package final class SQLiteStore {
         try statement.bind(2, job.thread, kept: &boundThread)
         try statement.bind(3, job.selector, kept: &boundSelector)
         try statement.bind(5, Int64(job.priority.rawValue))
-        try statement.bind(6, Self.heldCode(of: job.state))
+        try statement.bind(6, JobColumns.heldCode(of: job.state))
         try statement.bind(7, Int64(job.retryCountMax))
         try statement.bind(8, job.timeoutMilliseconds)
         try statement.bind(9, job.acceptedAt)
@@ -311,7 +312,7 @@ package final class SQLiteStore {
         let row = statements.find
         try row.bind(1, Int64(clamping: id.number))
         defer { row.reset() }
-        return try row.step() ? Self.liveJob(row) : nil
+        return try row.step() ? JobColumns.liveJob(row) : nil
     }
 
     private func remove(_ id: JobID) throws(StoreFault) {
@@ -322,7 +323,7 @@ package final class SQLiteStore {
     private func endFailed(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault) {
-        let (code, result) = Self.encode(outcome)
+        let (code, result) = JobColumns.encode(outcome)
         let statement = statements.copyFailed
         try statement.bind(1, attempt.map { Int64($0.number) })
         try statement.bind(2, attempt?.startedAt)
@@ -478,7 +479,7 @@ package final class SQLiteStore {
                 """),
             start: try database.prepare(
                 "UPDATE jobs SET attempt = ?, started_at = ?, worker = ? WHERE id = ?"),
-            find: try database.prepare("SELECT \(liveColumns) FROM jobs WHERE id = ?"),
+            find: try database.prepare("SELECT \(JobColumns.live) FROM jobs WHERE id = ?"),
             copyFailed: try database.prepare(
                 """
                 INSERT INTO ended (id, thread, selector, priority, attempt, retries, timeout_ms,

@@ -1,20 +1,20 @@
-// The columns of jobs and outcomes, from and to the values of this program.
+// The columns of jobs and outcomes in the tables of every store, and their values here.
 
-internal import Jobs
+package import Jobs
 
 /// The columns of the tables `jobs` and `ended`.
-enum JobColumns {
-    static let live = live(payload: "payload")
+package enum JobColumns {
+    package static let live = live(payload: "payload")
 
-    static func live(payload: String) -> String {
+    package static func live(payload: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
             + "started_at, worker, held, \(payload), order_key, retry_blocks, forgiven, carried, "
             + "expires_at, released_before"
     }
 
-    static let ended = ended(result: "result")
+    package static let ended = ended(result: "result")
 
-    static func ended(result: String) -> String {
+    package static func ended(result: String) -> String {
         "id, thread, selector, priority, retries, timeout_ms, accepted_at, due_at, attempt, "
             + "started_at, worker, ended_at, outcome, \(result), "
             + "order_key, retry_blocks, forgiven, carried"
@@ -22,16 +22,16 @@ enum JobColumns {
 
     // MARK: - Codes, which never change
 
-    private enum OutcomeCode {
-        static let done: Int64 = 1
-        static let failed: Int64 = 2
-        static let timedOut: Int64 = 3
-        static let cancelled: Int64 = 4
-        static let expired: Int64 = 5
+    package enum OutcomeCode {
+        package static let done: Int64 = 1
+        package static let failed: Int64 = 2
+        package static let timedOut: Int64 = 3
+        package static let cancelled: Int64 = 4
+        package static let expired: Int64 = 5
     }
 
     /// The code of the column `held` for a job that has not ended.
-    static func heldCode(of state: JobState) -> Int64 {
+    package static func heldCode(of state: JobState) -> Int64 {
         switch state {
         case .delayed: 1
         case .buffered: 2
@@ -40,7 +40,7 @@ enum JobColumns {
     }
 
     /// The state that a code of the column `held` means.
-    static func state(held: Int64) -> JobState {
+    package static func state(held: Int64) -> JobState {
         switch held {
         case 1: .delayed
         case 2: .buffered
@@ -49,7 +49,7 @@ enum JobColumns {
     }
 
     /// An outcome as two columns.
-    static func encode(_ outcome: Outcome) -> (code: Int64, result: [UInt8]?) {
+    package static func encode(_ outcome: Outcome) -> (code: Int64, result: [UInt8]?) {
         switch outcome {
         case .done(let result): (OutcomeCode.done, result)
         case .failed(let reason): (OutcomeCode.failed, Array(reason.utf8))
@@ -60,7 +60,7 @@ enum JobColumns {
     }
 
     /// An outcome of two columns.
-    private static func decode(_ code: Int64, _ result: [UInt8]) -> Outcome {
+    package static func decode(_ code: Int64, _ result: [UInt8]) -> Outcome {
         switch code {
         case OutcomeCode.done: .done(result)
         case OutcomeCode.failed: .failed(reason: String(decoding: result, as: UTF8.self))
@@ -73,7 +73,7 @@ enum JobColumns {
     // MARK: - Jobs
 
     /// The job of a row with the columns of `live`.
-    static func liveJob(_ row: Row) -> Job {
+    package static func liveJob(_ row: some TableRow) -> Job {
         var request = request(row, payload: row.bytes(12), orderFrom: 13)
         if let expiresAt = row.optionalInteger(17) {
             var options = request.options.value
@@ -89,7 +89,7 @@ enum JobColumns {
     }
 
     /// The job of a row with the columns of `ended`.
-    static func endedJob(_ row: Row) -> Job {
+    package static func endedJob(_ row: some TableRow) -> Job {
         let outcome = decode(row.integer(12), row.bytes(13))
         var progress = progress(row, orderFrom: 14)
         progress.endedAt = row.integer(11)
@@ -100,11 +100,13 @@ enum JobColumns {
     }
 
     /// The number in the first column.
-    static func id(_ row: Row) -> JobID { JobID(UInt64(clamping: row.integer(0))) }
+    package static func id(_ row: some TableRow) -> JobID {
+        JobID(UInt64(clamping: row.integer(0)))
+    }
 
     /// The request in the columns from 13 or 14 on, which both tables have at their end.
     private static func request(
-        _ row: Row, payload: [UInt8], orderFrom column: Int32
+        _ row: some TableRow, payload: [UInt8], orderFrom column: Int32
     ) -> JobRequest {
         var options = JobOptions(
             timeoutMilliseconds: row.optionalInteger(5), retryCountMax: Int(row.integer(4)),
@@ -115,7 +117,7 @@ enum JobColumns {
             priority: Priority(rawValue: Int(row.integer(3))) ?? .normal, options: options)
     }
 
-    private static func progress(_ row: Row, orderFrom column: Int32) -> Job.Progress {
+    private static func progress(_ row: some TableRow, orderFrom column: Int32) -> Job.Progress {
         var progress = Job.Progress()
         progress.dueAt = row.optionalInteger(7)
         progress.attempt = Int(row.integer(8))
