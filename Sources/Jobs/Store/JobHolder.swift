@@ -82,7 +82,27 @@ package final class JobHolder: Sendable {
     }
 }
 
-extension JobHolder.Token: CustomStringConvertible {
+extension JobHolder.Token: LosslessStringConvertible {
+    /// Reads 32 hexadecimal digits in small letters; nil for anything else.
+    package init?(_ text: String) {
+        guard text.utf8.count == 32 else { return nil }
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        for (place, byte) in text.utf8.enumerated() {
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            if place < 16 {
+                words.high = words.high << 4 | UInt64(digit)
+            } else {
+                words.low = words.low << 4 | UInt64(digit)
+            }
+        }
+        self.init(high: words.high, low: words.low)
+    }
+
     /// 32 hexadecimal digits.
     package var description: String {
         [high, low].map { word in

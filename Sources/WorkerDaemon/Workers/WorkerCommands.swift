@@ -184,11 +184,16 @@ enum WorkerCommands {
         return try end(service, session, command, .givenBack(afterMilliseconds: pause))
     }
 
+    /// The token of a command; nil for a text that is none, which no attempt has.
+    private static func token(_ command: Command) -> JobHolder.Token? {
+        JobHolder.Token(command.text(at: 2))
+    }
+
     private static func end(
         _ service: Service, _ session: Session, _ command: Command, _ end: RemoteEnd,
         then next: TakeRequest? = nil
     ) throws -> RESPValue? {
-        let (id, token) = (try JobCommands.id(command, at: 1), command.text(at: 2))
+        let (id, token) = (try JobCommands.id(command, at: 1), token(command))
         let reply = session.reserve()
         do throws(WireError) {
             try service.driver.exchange.end(
@@ -202,7 +207,7 @@ enum WorkerCommands {
     private static func report(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let (id, token) = (try JobCommands.id(command, at: 1), command.text(at: 2))
+        let (id, token) = (try JobCommands.id(command, at: 1), token(command))
         guard let percent = Double(command.text(at: 3)), (0...100).contains(percent) else {
             throw WireError(
                 .err,

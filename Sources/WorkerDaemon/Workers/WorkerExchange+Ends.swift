@@ -4,6 +4,7 @@
 internal import Jobs
 internal import Kernel
 internal import RESP
+internal import Structures
 internal import Synchronization
 
 /// How a worker says that an attempt has ended.
@@ -18,23 +19,21 @@ enum RemoteEnd: Hashable {
 
 /// The ends of deliveries that are over, for workers that repeat a command.
 struct EndedDeliveries {
-    /// So many are remembered at least.
-    private static let countMax = 16_384
+    /// So many are remembered.
+    static let countMax = 16_384
 
     /// Of an end, its hash stands for all of it: a result may be large.
-    private var ends: [String: (id: JobID, end: Int?)] = [:]
-    private var order: [String] = []
+    private var ends: [JobHolder.Token: (id: JobID, end: Int?)] = [:]
+    private var order = FIFO<JobHolder.Token>()
 
-    mutating func append(_ token: String, of id: JobID, _ end: RemoteEnd?) {
+    mutating func append(_ token: JobHolder.Token, of id: JobID, _ end: RemoteEnd?) {
+        if order.count == Self.countMax, let first = order.popFirst() { ends[first] = nil }
         ends[token] = (id, end?.hashValue)
         order.append(token)
-        guard order.count > 2 * Self.countMax else { return }
-        for token in order.prefix(Self.countMax) { ends[token] = nil }
-        order.removeFirst(Self.countMax)
     }
 
     /// Whether a delivery has ended just so.
-    func contains(_ token: String, of id: JobID, _ end: RemoteEnd) -> Bool {
+    func contains(_ token: JobHolder.Token, of id: JobID, _ end: RemoteEnd) -> Bool {
         ends[token].map { $0.id == id && $0.end == end.hashValue } ?? false
     }
 }
@@ -104,18 +103,18 @@ extension WorkerExchange {
 
     /// Ends an attempt, by its worker's word; answers when that is kept.
     func end(
-        _ id: JobID, _ token: String, _ end: RemoteEnd, then next: TakeRequest?,
+        _ id: JobID, _ token: JobHolder.Token?, _ end: RemoteEnd, then next: TakeRequest?,
         _ reply: ReplyToken, from process: (id: Int, userID: UInt32)?
     ) throws(WireError) {
         // Its connection closes in a moment; a worker says it again after the restart.
         if hasLeft { return }
         // A refused command has changed nothing, so the TAKE is checked first.
         if let next, !isClosed { try check(next, of: worker(reply.client, process)) }
-        if let held = heldOver[id], held.token == token {
+        if let held = heldOver[id], held.holder.token == token {
             return try self.end(held, end, then: next, reply)
         }
         guard let delivery = deliveries[id], delivery.token == token else {
-            guard ended.contains(token, of: id, end) else { throw refuse(id) }
+            guard let token, ended.contains(token, of: id, end) else { throw refuse(id) }
             return answer([(reply, next)], nil)
         }
         if let said = delivery.end {
@@ -170,8 +169,10 @@ extension WorkerExchange {
     /// Notes the progress of an attempt.
     ///
     /// - Returns: whether the worker is to stop.
-    func report(_ id: JobID, _ token: String, _ progress: JobProgress?) throws(WireError) -> Bool {
-        if let held = heldOver[id], held.token == token, held.end == nil { return false }
+    func report(
+        _ id: JobID, _ token: JobHolder.Token?, _ progress: JobProgress?
+    ) throws(WireError) -> Bool {
+        if let held = heldOver[id], held.holder.token == token, held.end == nil { return false }
         guard let delivery = deliveries[id], delivery.token == token, delivery.end == nil
         else { throw refuse(id) }
         if let progress { delivery.remote.context.note(progress) }

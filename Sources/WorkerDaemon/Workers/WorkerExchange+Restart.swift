@@ -12,7 +12,6 @@ extension WorkerExchange {
     final class HeldOver {
         let id: JobID
         let holder: JobHolder
-        let token: String
         /// When it is kept no longer; nil for no limit.
         let keptUntil: Instant?
         /// The end that the worker has reported.
@@ -23,7 +22,6 @@ extension WorkerExchange {
         init(_ held: HeldJob, keptUntil: Instant?) {
             id = held.job.id
             holder = held.holder
-            token = held.holder.token.description
             self.keptUntil = keptUntil
         }
     }

@@ -93,7 +93,6 @@ final class WorkerExchange {
     /// A job in a worker's hands.
     final class Delivery {
         let remote: RemoteJob
-        let token: String
         /// Its holder as the store records it.
         var holder: JobHolder
         var worker: Worker
@@ -108,9 +107,11 @@ final class WorkerExchange {
         init(_ remote: RemoteJob, _ holder: JobHolder, to worker: Worker) {
             self.remote = remote
             self.holder = holder
-            token = holder.token.description
             self.worker = worker
         }
+
+        /// The secret by which the worker ends it.
+        var token: JobHolder.Token { holder.token }
     }
 
     /// The time that a TAKE waits at least: a job that was accepted before it is with its thread by
@@ -264,7 +265,8 @@ final class WorkerExchange {
             delivery.worker.wantsTrace ? [job.options.trace.map { .bulk($0) } ?? .null] : []
         return .array(
             [
-                .integer(Int(job.id)), text(delivery.token), text(delivery.remote.member.name),
+                .integer(Int(job.id)), text(delivery.token.description),
+                text(delivery.remote.member.name),
                 text(job.selector), .integer(job.attempt), left,
                 job.options.value.label.map { .bulk($0) } ?? .null,
             ] + trace + [.bulk(job.payload)])
@@ -293,7 +295,8 @@ final class WorkerExchange {
         let why = remote.context.isCancelRequested ? "cancelled" : "timeout"
         let id = remote.context.id
         door?.push(
-            .push([text("stop"), .integer(Int(id)), text(delivery.token), text(why)]), about: id,
+            .push([text("stop"), .integer(Int(id)), text(delivery.token.description), text(why)]),
+            about: id,
             to: client)
     }
 
