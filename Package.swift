@@ -126,7 +126,7 @@ let package = Package(
         target("RunLoops", may: ["Kernel", "Structures"]),
         target("WorkerThreads", may: ["RunLoops", "Kernel", "Structures"]),
 
-        // What users test their threads with, and we ours.
+        // The tools with which users test their threads, and we ours.
         target("RunLoopsTesting", may: ["WorkerThreads", "RunLoops", "Kernel"]),
 
         // The daemon: the wire, the job's life, the service.

@@ -3,7 +3,7 @@
 
 # shellcheck shell=bash disable=SC2034,SC2154
 required_clients=(redis-cli redis-py valkey valkey-glide coredis walrus hiredis perl ruby php lua)
-# Those that bring a compiler or a machine of their own.
+# Clients that bring a compiler or a machine of their own.
 other_clients=(redigo node-redis)
 programs=$repository/Scripts/lib/clients
 node_modules=/usr/share/nodejs

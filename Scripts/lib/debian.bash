@@ -89,7 +89,7 @@ make_root() {
         install -m 0755 "$path" "$root/usr/bin/${path##*/}"
         libraries_of "$path"
     done >"$root/libraries"
-    # Those that the package depends on: dpkg would have installed them.
+    # Packages that this one depends on: dpkg would have installed them.
     for library in "$repository"/.build/install/release/worker{d,ctl}; do
         libraries_of "$library" >>"$root/libraries"
     done

@@ -6,7 +6,7 @@ fail() {
     exit 1
 }
 
-# What is no package here is taken as installed: libraries, init-system-helpers, systemd.
+# Dependencies that are no package here count as installed: libraries, init-system-helpers, systemd.
 install() { dpkg --force-depends --force-confdef --install "$1" >/tmp/dpkg 2>&1 || fail "$(cat /tmp/dpkg)"; }
 
 find / -xdev -name "libswift*" | grep -q . && fail "Swift is here"

@@ -31,7 +31,7 @@ TEXT = """
 JAM = 'jam: { program: ["sh", "-c", "echo half; exit 3"] },'
 BEAT = 'beat: { every: "%dms", thread: "one", selector: "echo", payload: "beat" },'
 PASSWORD = "password-of-this-run"
-# What the clients count on, and how the run begins and ends.
+# The settings that the clients count on, and how the run begins and ends.
 WHOLE = {"two": "two: {},", "count": 3, "served": 2, "results": 500, "schedule": "",
          "jam": JAM, "nap": 20}
 

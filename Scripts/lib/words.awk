@@ -1,4 +1,5 @@
-# Prints the comments with words that hide the subject. Lines of a comment are read on their own.
+# Prints the comments with words that hide the subject, and those that begin with a relative clause
+# in place of the thing. Lines of a comment are read on their own.
 
 BEGIN {
     people = "whoever|whomever|nobody|somebody|anybody|everybody|himself|herself|those who"
@@ -15,6 +16,12 @@ BEGIN {
         if (match($0, /(^|[ {(])\/\/\/?( |$)/)) comment = substr($0, RSTART + RLENGTH)
     } else if (match($0, /(^|[ ;])# /)) comment = substr($0, RSTART + RLENGTH)
     comment = tolower(comment)
+    # The first line of a comment on lines of its own.
+    isAlone = /^ *(\/\/\/?|#)( |$)/
+    if (isAlone && !(wasAlone && previous == FNR - 1) && match(comment, /^(what|those|who) /))
+        print FILENAME ":" FNR ": begin with the thing in place of \"" substr(comment, 1, RLENGTH - 1) "\""
+    wasAlone = isAlone
+    previous = FNR
     if (comment !~ pattern) next
     match(comment, pattern)
     word = substr(comment, RSTART, RLENGTH)

@@ -16,7 +16,7 @@ static inline int copenssl_set_oldest_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);
 }
 
-/// What suits a non-blocking socket (SSL_CTX_set_mode(3)): a write may take a part, and goes on
+/// The modes of a non-blocking socket (SSL_CTX_set_mode(3)): a write may take a part, and goes on
 /// from another address; a read returns once the buffer is empty; idle connections hold no buffers.
 static inline void copenssl_set_modes(SSL_CTX *context) {
     SSL_CTX_set_mode(

@@ -125,7 +125,7 @@ package import Kernel
             let result = unsafe SSL_read_ex(pointer, base + total, buffer.count - total, &count)
             if result == 1 {
                 total += count
-                // What the socket holds, it reports itself.
+                // The socket reports its own bytes.
                 if unsafe SSL_has_pending(pointer) == 0 {
                     holdsInput = false
                     break

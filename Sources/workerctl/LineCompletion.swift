@@ -98,7 +98,7 @@ struct LineCompletion {
 
     /// Offers what a place of the command's arguments takes: `ID | THREAD SELECTOR [PAYLOAD | -]`.
     private mutating func offer(place: Int, of command: Subcommand) {
-        // What is in brackets comes last, and stands for all further places.
+        // Arguments in brackets come last, and stand for all further places.
         let parts = command.arguments.split(separator: "[", maxSplits: 1)
         for alternative in (parts.first ?? "").split(separator: " | ") {
             let kinds = alternative.split(separator: " ").map { $0.filter { $0 != "…" } }

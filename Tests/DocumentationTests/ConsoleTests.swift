@@ -147,7 +147,7 @@ private struct Console {
                 .replacing(/[ ]+/, with: " ")
                 .replacing(/[ ]$/, with: "")
         }
-        // What a document does not show: empty lines at the end.
+        // A document does not show the empty lines at the end.
         return Array(plain[..<((plain.lastIndex { !$0.isEmpty }).map { $0 + 1 } ?? 0)])
     }
 }

@@ -106,7 +106,7 @@ private struct HeldLives {
             store.add(.confirm(ticket: 99))
             store.fire()
             while !answers.withLock({ $0.contains(99) }) {}
-            // What is only marked survives a crash as well.
+            // Holders that are only marked survive a crash as well.
             for _ in 0..<random.below(4) { begin(store) }
             past.append("end")
             if random.chance(60) {

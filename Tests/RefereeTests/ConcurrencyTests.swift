@@ -74,7 +74,7 @@ private final class StormBook {
                     _ = machine.run(.standard, for: .seconds(60), returnsAfterSource: true)
                 }
                 for sender in senders { sender.wait() }
-                // What was signalled last is served in a pass of its own.
+                // The latest signal is served in a pass of its own.
                 for _ in 0..<10 {
                     _ = machine.run(.standard, for: .zero, returnsAfterSource: false)
                 }

@@ -7,7 +7,7 @@ struct Generator {
     private var random: SeededRandom
     private var blockCount = 0
     private var items: [Item] = []
-    /// Those of a kind that there are many of.
+    /// Items of a kind that there are many of.
     private var crowd = 0..<0
     /// Observers of equal order.
     private var equals: Set<Int> = []

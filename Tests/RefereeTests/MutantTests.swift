@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `is kept as a change that can still be made`() throws {
-        // Those of the run loop, and those of the daemon.
+        // The mutants of the run loop, and those of the daemon.
         let mutants = try ["Tests/Mutants", "Tests/Mutants/Daemon"].flatMap { folder in
             try Directory.names(in: "\(repositoryDirectory)/\(folder)")
                 .filter { $0.hasSuffix(".patch") }.map { "\(folder)/\($0)" }

@@ -214,7 +214,7 @@ import Testing
             }
             #expect(!dropped.contains { $0.state == .failed }, note)
             let others = kept.filter { $0.state != .failed }
-            // Those of the latest transaction are dropped with the next.
+            // Jobs of the latest transaction are dropped with the next.
             let now = others.compactMap(\.endedAt).max()
             let earlier = others.filter { $0.endedAt != now }
             #expect(earlier.count <= limits.retainedCountMax, note)
@@ -246,7 +246,7 @@ import Testing
             return Array(ids.prefix(20))
         }
 
-        /// Those of a queue in turn that have not begun, out of a few that are read.
+        /// The jobs of a queue in turn that have not begun, out of a few that are read.
         private func firstAttempts(
             _ queue: QueueName, _ order: JobSpan.Order
         ) throws -> [JobID] {

@@ -14,7 +14,7 @@ package final class TwinStore: JobStore {
         var book: TwinBook
         /// The selectors that have a handler.
         var selectors: Set<String>
-        /// Those, and the ones that had one since the book was opened.
+        /// These selectors, and those that had one since the book was opened.
         var countedSelectors: Set<String>
         var pending: [StoreCommand] = []
         var send: (@Sendable ([StoreAnswer]) -> Void)?

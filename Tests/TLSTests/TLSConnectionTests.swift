@@ -189,7 +189,7 @@ private struct Way {
     var queue: [UInt8] = []
     var expected: [UInt8] = []
     var received: [UInt8] = []
-    /// What was offered and not taken: the next write has to offer it again.
+    /// Bytes that were offered and not taken: the next write has to offer them again.
     private var offeredCount = 0
 
     init(from: TLSEnd, to: TLSEnd) {

@@ -90,7 +90,7 @@ struct TLSPair {
         }
     }
 
-    /// What each end says of a handshake that fails; nil for an end that is content.
+    /// The fault of each end in a handshake that fails; nil for an end that is content.
     func faults() -> (client: TLSError?, server: TLSError?) {
         var found: (client: TLSError?, server: TLSError?)
         for _ in 0..<8 {

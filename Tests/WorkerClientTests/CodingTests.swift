@@ -39,7 +39,7 @@ struct `Payloads that are values` {
             try client.perform(
                 onThread: "images", selector: "echo", encoding: [1, 2], with: TextCoder())
         }
-        // What can't be encoded is not handed in.
+        // A value that can't be encoded is not handed in.
         #expect(try client.jobs().count == 2)
     }
 

@@ -222,7 +222,7 @@ struct `A worker in Swift` {
                     Array("owner of \(job.thread)".utf8)
                 }
             }
-            // What it owns is shown once its TAKE is there.
+            // The thread that it owns is shown once its TAKE is there.
             while try await client.command(["THREAD", "mail/1"])["owner"]?.text != "owner" {}
             let other = own.start {
                 try await client.serve("turn", as: "other") { _ in Array("other".utf8) }

@@ -36,7 +36,7 @@ struct `A terminal` {
 
     @Test(arguments: ["top.py", "batch.py"])
     func `is taken over by top, and given back as it was, and shows a bar`(script: String) throws {
-        // What a script looks at stands in it, in the order in which a person would do it.
+        // The script says what it looks at, in the order in which a person would do it.
         let run = try ProgramRun(
             "/usr/bin/python3",
             [

@@ -1,4 +1,4 @@
-// What a measured worker notes of what is submitted to it, each way of submitting.
+// The notes of a measured worker on submitted work, for each way of submitting.
 
 import Kernel
 import RunLoops

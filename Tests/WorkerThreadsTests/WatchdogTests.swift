@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import WorkerThreads
 
-/// What was reported, to be waited for.
+/// Reports, to be waited for.
 private final class Reports: Sendable {
     private let stored = Mutex<[Watchdog.Report]>([])
     private let latches = (0..<64).map { _ in Latch() }

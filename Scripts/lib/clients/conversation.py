@@ -1,4 +1,4 @@
-# What every Python client is asked for, in the order of Scripts/clients. `call` sends one command and
+# The steps of every Python client, in the order of Scripts/clients. `call` sends one command and
 # waits for its reply; each step prints its name once it has passed.
 
 binary = bytes(range(256)) * 16

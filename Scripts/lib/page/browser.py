@@ -85,7 +85,7 @@ class Browser:
             self.driver.terminate()
             self.driver.wait()
 
-    # What a person does.
+    # The actions of a person.
 
     def open(self, url):
         self._leave()
@@ -140,7 +140,7 @@ class Browser:
         self.devtools("Emulation.setEmulatedMedia", features=[
             {"name": name.replace("_", "-"), "value": value} for name, value in features.items()])
 
-    # What a person sees.
+    # The things that a person sees.
 
     def run(self, script, *arguments):
         """The value of a script's `return`."""

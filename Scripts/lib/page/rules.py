@@ -32,7 +32,7 @@ def snapshot(pools=(), threads=(), selectors=(), server=(), counts=()):
 
 USUAL = [{"name": "resize", "run": {"count": 500, "p50": 10, "p99": 30_000}}]
 
-# What a state is called, and the things that the verdict must name: none if all is well.
+# The name of a state, and the things that the verdict must name: none if all is well.
 CASES = [
     ("nothing", snapshot(), []),
     ("idle threads", snapshot([pool("mail")], [thread("mail")]), []),

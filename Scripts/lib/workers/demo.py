@@ -118,7 +118,7 @@ class Demo:
         def is_caught():
             process.send_signal(signal.SIGSTOP)
             job = self.held(name)
-            # What it has said before it stopped may still be on its way.
+            # Words that it said before it stopped may still be on its way.
             time.sleep(0.02)
             has_begun = any(one[4] == name for one in self.runs(job))
             if has_begun and self.held(name) == job:

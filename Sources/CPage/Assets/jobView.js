@@ -97,7 +97,7 @@ export class JobView {
       this.#show();
     } catch (error) {
       fill(this.#notice, this.#job ? fault(error) : [h("h2", {}, this.title), fault(error)]);
-      // What was known of a job that is forgotten meanwhile stays on the page.
+      // The view of a job that is forgotten meanwhile stays on the page.
       if (this.#job) this.#job = { ...this.#job };
     }
     this.#isLoading = false;

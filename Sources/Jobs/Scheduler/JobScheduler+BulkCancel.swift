@@ -77,8 +77,8 @@ final class BulkCancel {
     fileprivate(set) var filter: CancelFilter
     /// How many were cancelled.
     fileprivate(set) var count = 0
-    /// Those among them that the store has not confirmed yet as jobs: a repeated submit under a
-    /// unique name is none.
+    /// Jobs among them that the store has not confirmed yet: a repeated submit under a unique name
+    /// is none.
     fileprivate var unconfirmed: Set<JobID> = []
     /// The place in front of the first delayed job that was loaded and stayed parked.
     fileprivate var leftParked: [QueueName: DueKey] = [:]

@@ -4,7 +4,7 @@
 struct PendingCancels {
     /// Parked jobs that the store was asked to end, and how often.
     private var counts: [JobID: Int] = [:]
-    /// Those of them that were loaded before the answer: they must not begin.
+    /// Jobs among them that were loaded before the answer: they must not begin.
     private var withheld: [JobID: Job] = [:]
     /// Bulk cancels under way.
     var bulk: [BulkCancel] = []

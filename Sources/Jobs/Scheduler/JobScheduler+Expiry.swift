@@ -92,7 +92,7 @@ extension JobScheduler {
         switch result {
         case .failure: findExpiredLater()
         case .success(let found):
-            // Those in memory have alarms of their own.
+            // Jobs in memory have alarms of their own.
             for place in found.places where book.active(place.id) == nil { expireParked(place.id) }
             if let last = found.places.last, !found.isEnd { return findExpired(after: last) }
             if let next = found.next { noteParkedExpiry(at: next) }

@@ -105,7 +105,7 @@ extension ThreadRunLoop {
         public final func invalidate() {
             switch locked({ makeInvalid() }) {
             case .again(let home):
-                // What another thread has asked of the loop may be on its way, or come too late, if
+                // Another thread's requests to the loop may be on their way, or come too late, if
                 // the loop ends.
                 if home?.link.loop?.isOnThread == true { depart() }
             case .outside(let last): letGoOutside(last)

@@ -213,7 +213,7 @@ extension ModeState {
     func cancel(_ place: TimerHeap<ThreadRunLoop.Waiting>.Handle) -> Bool {
         let cancelled = timerHeap.remove(place)
         guard cancelled != nil else { return false }
-        // What it holds may end with it, and look at the loop: by then all is as it has to be.
+        // Values that it holds may end with it, and look at the loop: by then all is in order.
         withExtendedLifetime(cancelled) { loseTimeout() }
         return true
     }

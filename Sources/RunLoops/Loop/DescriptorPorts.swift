@@ -19,7 +19,7 @@ final class DescriptorPorts {
     /// one.
     private var owners: [CInt: Handle] = [:]
 
-    /// Those that the kernel is not asked about, though they are in the mode.
+    /// Ports of the mode that the kernel is not asked about.
     private var resting: Set<UInt64> = []
 
     init(set: any PollSet) { self.set = set }

@@ -73,7 +73,7 @@ extension ThreadRunLoop: CustomStringConvertible {
             + lines(of: state.signalledPorts, describe)
             + lines(of: state.descriptors?.all ?? [], describe)
             + describeTimers(of: state)
-            // Those that are told nothing only keep something with the loop.
+            // Observers of no activity only keep something with the loop.
             + lines(of: state.observers.filter { !$0.activities.isEmpty }) { observer in
                 "observer order \(place(observer.order)) of \(observer.activities)"
                     + ", made at \(observer.madeAt)"

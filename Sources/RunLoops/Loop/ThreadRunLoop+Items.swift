@@ -216,7 +216,7 @@ extension ThreadRunLoop {
             count += 1
             for state in modes.reversed() {
                 state.dropTimeouts()
-                // What left before may have moved it to another loop in its last callout.
+                // An earlier item may have moved this one to another loop in its last callout.
                 for item in state.items where item.isIn(state) { item.invalidate() }
             }
         } while count < Self.farewellCountMax

@@ -212,7 +212,7 @@ extension ThreadRunLoop {
     }
 
     private func tellObservers(_ activity: Activity, _ state: ModeState) {
-        // Those that are not interested first: a `ThreadBound` is one, and there may be thousands.
+        // Uninterested ones are passed over: a `ThreadBound` is one, and there may be thousands.
         for observer in state.observers where observer.activities.contains(activity) {
             let handler = callOfListed(observer, in: state.observers, of: state) {
                 observer.beginTelling()

@@ -140,7 +140,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
         address in
         guard let address = unsafe address else { return }
         let loop = unsafe Unmanaged<ThreadRunLoop>.fromOpaque(address).takeRetainedValue()
-        // What it calls at its end finds it as its thread's still.
+        // Callouts at its end still find it as their thread's loop.
         local.keep(loop) { loop.end() }
     })
 

@@ -32,8 +32,8 @@ final class ThreadPools {
     private init() {}
 
     deinit {
-        // What an object autoreleases while it goes finds a new one of these, which the thread lets
-        // go of in turn.
+        // Objects that are autoreleased while others go find a new one of these, which the thread
+        // empties in turn.
         empty(to: 0)
         firstObserver?.invalidate()
         lastObserver?.invalidate()

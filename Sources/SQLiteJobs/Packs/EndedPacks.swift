@@ -167,8 +167,8 @@ final class EndedPacks {
             let place = Self.place(before: row, in: span)
             if jobs.count >= limit, !span.precedes(place, jobs[limit - 1].id) { break }
             packCount += 1
-            // Those around the beginning are all read, else the next search would be this one
-            // again. There are fewer than Pack.spanMax of them.
+            // Packs around the beginning are all read, or the next search would be this one again.
+            // There are fewer than Pack.spanMax of them.
             if packCount > packCountMax, span.contains(place) {
                 searched = span.first(searched, place)
                 break

@@ -91,7 +91,7 @@ public struct PerformOptions: Sendable, Equatable {
         public enum Manner: String, Sendable, Equatable, CaseIterable {
             /// They go on.
             case aside
-            /// Those of its key wait, or of its thread if it has none.
+            /// Jobs of its key wait, or of its thread if it has none.
             case block
         }
 

@@ -26,8 +26,8 @@ enum WatchCommands {
                     + "again and again")
         }
         let ids = try ids(command)
-        // Those it has not read yet count, or a client that never reads could watch for ever. Each
-        // once.
+        // Ids that the client has not read yet count once each, or a client that never reads could
+        // watch for ever.
         let client = session.number
         let isNew = { !service.driver.scheduler.audience.watches.isWatched($0, by: client) }
         let unreadCount = session.heldPushCount { number in

@@ -148,7 +148,7 @@ extension Service {
 
     private var selectorRows: [LiveRow] {
         guard let figures = driver.figures else { return [] }
-        // Those that are served no more keep their places.
+        // Selectors that are no longer served keep their places.
         let places = driver.selectorNames.enumerated().filter { driver.handlers[$1] != nil }
         return places.sorted { $0.element < $1.element }.map { index, name in
             let runs = figures.runs[figures.selectors.place(of: index)]

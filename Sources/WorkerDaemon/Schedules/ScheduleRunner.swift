@@ -99,7 +99,7 @@ final class ScheduleRunner {
     var looks: [UInt64: OverlapLook] = [:]
     private var due = TimerHeap<ScheduleEntry>()
     private var dueHandles: [TimerHeap<ScheduleEntry>.Handle] = []
-    /// Those that wait for room, by their names.
+    /// The names of schedules that wait for room.
     var crowded: Set<String> = []
     var isLookForRoomDue = false
     /// How many jobs were made since the start.

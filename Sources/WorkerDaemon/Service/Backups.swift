@@ -83,7 +83,7 @@ final class Backups {
         }
         current = Current(
             name: name, run: run, startedAt: driver.wall.unixMilliseconds(), reply: reply)
-        // What has happened and is not in the store yet comes there first.
+        // Changes that are not in the store yet come there first.
         driver.confirm { [unowned self] fault in
             guard let fault else { return start(run) }
             ended(.failure(BackupError(.busy, "\(JobError.storeFailed(fault))")))

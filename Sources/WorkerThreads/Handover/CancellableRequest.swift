@@ -187,7 +187,7 @@ class CancellableRequest: @unchecked Sendable {
 
     @usableFromInline
     override func tell(_ error: any Error) {
-        // What the closure holds is let go of now, not when its turn would have come.
+        // The values that the closure holds are released now, not when its turn would have come.
         unsafe body = nil
         unsafe takeContinuation()?.resume(throwing: error)
     }

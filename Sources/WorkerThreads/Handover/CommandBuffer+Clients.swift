@@ -73,7 +73,7 @@ extension CommandBuffer {
         let removed = clients.withLock { clients in
             clients.index(of: id).map { clients.all.remove(at: $0) }
         }
-        // What its closures hold is let go of without the lock.
+        // The values that its closures hold are released without the lock.
         return removed != nil
     }
 

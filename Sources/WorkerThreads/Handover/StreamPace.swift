@@ -26,7 +26,7 @@ package struct StreamPace {
 
     /// Waits a moment if so many were taken one after the other, until there was nothing more.
     ///
-    /// With one processor alone it never does: that would keep from running who brings more.
+    /// With one processor alone it never does: that would keep the producer from running.
     ///
     /// - Returns: whether it did.
     /// - Blocks: for 2 µs at most, awake.

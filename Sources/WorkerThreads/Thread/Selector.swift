@@ -118,7 +118,7 @@ extension WorkerThread {
         if modes == [.default] { return try push(request, .normal, fileID, line) }
         guard !isStopped else { throw .stopped(thread: name) }
         let id = try core.held.add(request, thread: name, limit: queue.limit)
-        // What was to run in the default mode is finished while draining, as the queue's is.
+        // Performs of the default mode are finished while draining, as the queue's are.
         let isDrained = modes.contains(.default) || modes.contains(.common)
         runLoop.performUnlessHeld(
             inModes: isDrained ? modes + [.draining] : modes,

@@ -41,7 +41,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         address in
         guard let address = unsafe address else { return }
         let core = unsafe Unmanaged<WorkerCore>.fromOpaque(address).takeRetainedValue()
-        // What it has taken would not be performed, and waiting senders not be told.
+        // Its taken work would not be performed, and waiting senders would not be told.
         require(
             core.ended.isOpen,
             "what ran on thread \(core.name) has ended it, as pthread_exit and Foundation's "
@@ -182,7 +182,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
 
     /// The modes of a worker's life.
     private static let modes: [ThreadRunLoop.Mode] = [.default, .job, .paused, .draining]
-    /// Those in which it takes what was submitted.
+    /// The modes in which it takes submitted work.
     static let performModes: [ThreadRunLoop.Mode] = [.default, .draining]
 
     /// Changes the life cycle and lets the thread know.

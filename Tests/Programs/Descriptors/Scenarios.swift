@@ -35,7 +35,7 @@ let scenarios: [String: @Sendable () throws -> Bool] = [
         getrlimit(resource, &limit)
         var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
         setrlimit(resource, &none)
-        // What looks at a process at its end, as for leaks, opens files.
+        // Leak checkers open files at the end of a process.
         defer { setrlimit(resource, &limit) }
         return try onNewThread { !ThreadRunLoop.main.isOnThread && ThreadRunLoop.main.perform {} }
     },

@@ -70,7 +70,7 @@ do {
     daemon.register("obey") { job in try obey(job) }
     // The same as a task, which blocks its thread as no task should.
     daemon.register("obey-as-task") { job async throws in try obey(job) }
-    // What they register compiles only if a handler need not return anything.
+    // This registration compiles only if a handler need not return anything.
     daemon.register("log") { job in print(job.text) }
     daemon.register("log-as-task") { job in
         await Task.yield()

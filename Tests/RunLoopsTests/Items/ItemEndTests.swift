@@ -72,7 +72,7 @@ private final class Owner: @unchecked Sendable {
         let timer = try #require(Owner(gone).timer)
         loop.add(timer)
         loop.remove(timer)
-        // What is asked of a loop is done in order.
+        // Requests to a loop are done in order.
         #expect(loop.performAndWait {})
         #expect(timer.loop == nil)
         return timer

@@ -109,7 +109,7 @@ struct `Items and other threads` {
                 source.invalidate()
                 port.invalidate()
             }
-            // What that thread has asked for is yet to be done.
+            // The requests of that thread are yet to be done.
             #expect(source.modes.count == 2 && port.modes.count == 2)
             source.invalidate()
             port.invalidate()

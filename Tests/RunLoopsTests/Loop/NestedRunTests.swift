@@ -18,7 +18,7 @@ private func sourceThatStopsAll() -> ThreadRunLoop.Source {
     @Test func `a source signalled and woken during a nested run performs without another wake`()
         throws
     {
-        // What begins the nested run: a block, or an observer as the last thing before the sleep.
+        // The nested run begins in a block, or in an observer as the last thing before the sleep.
         for fromObserver in [false, true] {
             let trace = Trace()
             try withScriptedLoop { loop, poller in

@@ -45,7 +45,7 @@ import Testing
         }
         #expect(trace.all == [])
         box = nil
-        // What lets go of it was asked of the loop before this.
+        // The loop was asked to let go of it before this.
         running.loop.performAndWait {}
         #expect(trace.all == ["at home"])
         running.end()

@@ -124,7 +124,7 @@ extension MovingGame {
     private func addClaimed(_ number: Int, to mode: ThreadRunLoop.Mode, of loop: Int) {
         let (item, kind) = books.withLock { ($0.items[number].item, $0.items[number].kind) }
         let isHere = here == loop
-        // What several loops do at once in a calm game is noted where it is done.
+        // Steps of several loops at once are noted where they are done, if the game is calm.
         let isDoneThere = isHere || kind == .watcher || (isCalm && here != nil)
         if isDoneThere {
             on(loop) { [self] in

@@ -22,7 +22,7 @@ import Testing
             let program = Move.program(&random)
             let faults = Self.faults(of: program, loopCount: loopCount, isCalm: isCalm)
             if faults.isEmpty { continue }
-            // What threads do at once goes wrong once in a while.
+            // A fault between threads shows once in a while only.
             let shortest = Move.shrink(program) { shorter in
                 (0..<20).contains { _ in
                     !Self.faults(of: shorter, loopCount: loopCount, isCalm: isCalm).isEmpty

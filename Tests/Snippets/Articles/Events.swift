@@ -48,7 +48,7 @@ func messages() async throws {
     // end
 }
 
-/// What is not Sendable, and stays on its thread.
+/// A value that is not Sendable, and stays on its thread.
 private final class Counter {
     var count = 0
 }

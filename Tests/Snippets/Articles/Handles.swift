@@ -3,7 +3,7 @@
 import RunLoops
 import WorkerThreads
 
-/// What stands for a wrapper around `sqlite3 *`.
+/// Stands for a wrapper around `sqlite3 *`.
 private final class Database {
     private(set) var rows: [String] = []
 
@@ -33,7 +33,7 @@ func database() async throws {
     // end
 }
 
-/// What stands for one of several handles on the same file.
+/// Stands for one of several handles on the same file.
 private final class Session {
     private(set) var rows: [String] = []
 
@@ -78,7 +78,7 @@ func bound() throws {
     worker.join()
 }
 
-/// What stands for a graphics context.
+/// Stands for a graphics context.
 private final class Canvas {
     private(set) var frameCount = 0
     private var colour = "black"
@@ -108,7 +108,7 @@ func canvas() async throws {
     worker.join()
 }
 
-/// What stands for an embedded interpreter.
+/// Stands for an embedded interpreter.
 private final class Engine {
     private var variables: [String: Int] = [:]
 

@@ -134,7 +134,7 @@ import Testing
                 let state = try client.job(10, "state").text
                 #expect(state == "waiting")
             }
-            // What SQLite keeps beside a file that it has open would be taken for the new one's.
+            // The files that SQLite keeps beside an open file would be taken for the new one's.
             try daemon.scratch.write("", to: "backups/monday.sqlite-wal")
             let inUse = try client.call("BACKUP", "monday.sqlite", "REPLACE").errorMessage
             #expect(inUse?.contains("monday.sqlite-wal is there: somebody has") == true)

@@ -340,7 +340,7 @@ import Testing
         #expect(refusal?.errorWord == "BUSY")
         #expect(accepted.count > 5)
         #expect(daemon.log.contains("the journal can't write"))
-        // What is accepted runs, and volatile jobs are taken.
+        // Accepted jobs run, and volatile jobs are taken.
         _ = try client.call("RESUME", "images")
         let last = try #require(accepted.last)
         #expect(try client.call("RESULT", .integer(last), "WAIT").bytes?.count == 100_000)

@@ -27,9 +27,9 @@ import Testing
         struct Pages {
             /// The numbers that were given, by thread.
             var given: [String: [Int]] = [:]
-            /// Those of jobs that were handed in under a name.
+            /// The numbers of jobs that were handed in under a name.
             var named: [String: Int] = [:]
-            /// Those of keys, by key.
+            /// The numbers of jobs with keys, by key.
             var keyed: [String: Set<Int>] = [:]
             /// How many jobs were handed in that fail at first and hold up their key.
             var stumbleCount = 0

@@ -224,7 +224,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
                 #expect(try daemon.connect().call("CANCEL", 2).text == "requested")
                 #expect(try client.reply().errorWord == "CANCELLED")
                 try eventually("it is gone") { !isRunning(second) }
-                // What could not be removed at once is with the next job.
+                // A group that could not be removed at once is removed with the next job.
                 try eventually("the groups are removed") {
                     try daemon.scratch.write("", to: "away")
                     _ = try? File.remove(daemon.scratch.file("stay"))

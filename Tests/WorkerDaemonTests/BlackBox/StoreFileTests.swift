@@ -149,7 +149,7 @@ import WorkerDaemon
             }
             try daemon.crash()
         }
-        // What is noted after that is not lost.
+        // Later notes are not lost.
         try restarted(scratch, logName: "log4") { daemon, client in
             #expect(!daemon.log.contains("foreign-1"))
             try client.waitUntil(id, is: "running")

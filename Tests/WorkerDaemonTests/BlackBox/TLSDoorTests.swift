@@ -109,7 +109,7 @@ import Testing
             for address in [door, http] {
                 let client = try TestClient(address)
                 try client.send(text: "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                // What OpenSSL says is an alert, or nothing.
+                // OpenSSL answers with an alert, or with nothing.
                 while let bytes = try client.bytes() { #expect(bytes.first == 21) }
             }
             try eventually("the log tells it") {

@@ -166,7 +166,7 @@ import Testing
             #expect(try watcher.client.reply() == .integer(1_000))
             for _ in all { #expect(try watcher.next().state == "waiting") }
             #expect(try watcher.client.call("OBSERVE", .integer(id)).errorWord == "ERR")
-            // Those that it watches already are no more for that.
+            // Jobs that it watches already count no more than once.
             #expect(try watcher.client.call("OBSERVE", 2, 3) == .integer(2))
             for _ in 2...3 { #expect(try watcher.next().state == "waiting") }
             #expect(try watcher.client.call("UNOBSERVE", 2, 2, 3, 5_000) == .integer(2))

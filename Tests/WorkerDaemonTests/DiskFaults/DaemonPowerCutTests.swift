@@ -72,7 +72,7 @@ import Testing
                 let payload = String(repeating: "p", count: random.below(2_000))
                 try client.send("PERFORM", "images", "note", .text(payload))
             }
-            // What is sent now and not read: the daemon dies in the midst of it.
+            // Later commands are not read: the daemon dies in the midst of them.
             if answered + batch >= count { break }
             for _ in 0..<batch { try note(try client.reply(), &given) }
             answered += batch

@@ -18,7 +18,7 @@ extension Scratch {
 }
 
 extension TestAuthority {
-    /// What a configuration says of a door with TLS; the certificate is installed.
+    /// The part of a configuration for a door with TLS; the certificate is installed.
     ///
     /// - Parameter more: further keys.
     static func door(

@@ -53,7 +53,7 @@ enum TestStore: String {
         }
     }
 
-    /// What the daemon needs in its environment.
+    /// The variables that the daemon needs in its environment.
     func environment(in scratch: Scratch) throws -> [String: String] {
         guard self == .slow else { return [:] }
         return [

@@ -30,9 +30,9 @@ struct Book {
     private(set) var wallShift: Int64 = 0
     /// How often at least a millisecond has passed.
     private var leapCount = 0
-    /// Those that have begun for the first time since the threads were at rest.
+    /// Jobs that have begun for the first time since the threads were at rest.
     private var firstBegun: [Int] = []
-    /// Those that have ended and are still looked at.
+    /// Jobs that have ended and are still looked at.
     private var overdue: [Int] = []
     private static let rememberedCount = 200
 
@@ -115,7 +115,7 @@ struct Book {
         for token in entries.keys.sorted() {
             try change(token) { entry in
                 guard case .delayed(let moment) = entry.state else { return }
-                // What has been due is so, whatever the clock says then.
+                // A job that was due stays due, whatever the clock says then.
                 if moment <= now {
                     entry.state = .waiting
                 } else if entry.goesByWall {
@@ -253,7 +253,7 @@ struct Book {
                     entry.state = .asked
                     entry.isFireAsked = false
                 case .pausing:
-                    // What was decided after the attempt may not have been written.
+                    // A decision after the attempt may not have been written.
                     let due = max(entry.wallDue?.upperBound ?? .min, entry.wallDueBefore)
                     let to = due == .min ? now : max(now, due - book.wallShift)
                     entry.state = .pausing(from: now, to: to, isKnown: false)

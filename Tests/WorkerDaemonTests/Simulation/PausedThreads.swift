@@ -8,7 +8,7 @@ struct PausedThreads {
     private var paused: Set<String> = []
     /// Threads in an unknown state: the answer to a pause or a resume has not come.
     private var doubtful: Set<String> = []
-    /// Those that were steered in this step: a job may have been on its way to them.
+    /// Threads that were steered in this step: a job may have been on its way to them.
     private var steered: Set<String> = []
 
     func contains(_ thread: String) -> Bool { paused.contains(thread) }

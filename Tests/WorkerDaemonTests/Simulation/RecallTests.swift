@@ -76,7 +76,7 @@ import WorkerDaemon
                 try world.settle()
             }
             try world.holdStore()
-            // Those that are due first make room in memory: the next ones are asked for.
+            // Jobs that are due first make room in memory: the next ones are asked for.
             for id in ids.prefix(12) { try world.ask(["CANCEL", .integer(id)]) { _ in } }
             var replies: [RESPValue] = []
             try world.ask(["CANCEL", "one", "play"]) { replies.append($0) }

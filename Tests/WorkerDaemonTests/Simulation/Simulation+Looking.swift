@@ -58,7 +58,7 @@ extension Simulation {
                     entry.isEndCertain = false
                     return
                 }
-                // What was decided after an attempt may not have been written before a crash.
+                // A decision after an attempt may not have been written before a crash.
                 if !entry.isOver { entry.wallDue = Self.wallDue(reply) }
                 if case .pausing(_, _, isKnown: false) = entry.state {
                     entry.state = shown == .delayed ? Self.delayed(&entry, reply, shift) : .waiting

@@ -292,7 +292,7 @@ extension Simulation {
             guard case .simpleString("OK") = reply else {
                 throw SimulationFault("\(member) was answered \(reply)")
             }
-            // What began before is no fault.
+            // Jobs that began before are no fault.
             try observe()
             pausedThreads.answered(member, isPaused: !isPaused)
         }

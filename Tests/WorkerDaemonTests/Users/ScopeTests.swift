@@ -126,7 +126,7 @@ import WorkerDaemon
                 ["THREAD", "images"], ["JOBS", "images"], ["JOBS", "SELECTOR", "fail"],
                 ["SCHEDULE", "s", "EVERY", "60000", "images", "echo", "x"],
                 ["SCHEDULE", "s", "EVERY", "60000", "mail", "fail", "x"],
-                // Those of others keep their names.
+                // The schedules of others keep their names.
                 ["SCHEDULE", "draw", "EVERY", "60000", "mail", "echo", "x"],
                 ["UNSCHEDULE", "draw"], ["TAKE", "FROM", "turn"],
                 ["TAKE", "OWN", "images", "FROM", "send-now"], ["RETRY", "ALL", "echo"],

@@ -18,7 +18,7 @@ import WorkerDaemon
 
     @Test func `has users with their rights`() throws {
         let text = """
-            // who may do what
+            // the rights of users
             { users: {
                 ann: { roles: ["observe", 'operate'], payloads: true, threads: ["mail*"],
                        secrets: ["\(Self.digest)", "\(Self.digest.replacing("0", with: "F"))"] },

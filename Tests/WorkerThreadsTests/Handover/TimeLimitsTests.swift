@@ -97,7 +97,7 @@ private final class Sundial: Clock, Sendable {
         }
         _ = limits.add(after: .zero) { trace.note("0") }
         while trace.all.isEmpty { await Task.yield() }
-        // Those of 30 and of 10 have a sleep of their own each, and so has the one of none.
+        // The limits of 30 and of 10 have a sleep of their own each, and so has the one of none.
         await clock.waitForSleeps(3)
         #expect(trace.all == ["0"])
         for (index, seconds) in [10, 20, 30].enumerated() {

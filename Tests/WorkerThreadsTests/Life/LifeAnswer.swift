@@ -6,7 +6,7 @@ import RunLoopsTesting
 import Synchronization
 import WorkerThreads
 
-/// What became of an item, as its sender heard it.
+/// The outcome of an item, as its sender heard it.
 enum LifeOutcome: Sendable, Equatable {
     /// It was taken; for a sender that waits for its end, it has run.
     case done
@@ -29,7 +29,7 @@ enum LifeOutcome: Sendable, Equatable {
 final class LifeAnswer: Sendable {
     private let stored = Mutex<LifeOutcome?>(nil)
 
-    /// What was told; nil as long as nothing was.
+    /// The outcome that was told; nil as long as nothing was.
     var outcome: LifeOutcome? { stored.withLock { $0 } }
 
     func tell(_ outcome: LifeOutcome) { stored.withLock { $0 = outcome } }
@@ -61,7 +61,7 @@ func waitUntil(_ isSo: () -> Bool) -> Bool {
 /// share may all be playing.
 enum LifeAudience {
     private static let worker = Result {
-        // What looks for lost memory at the process's end can't see the blocks of an inbox.
+        // A leak checker that runs at the process's end can't see the blocks of an inbox.
         atexit { LifeAudience.end() }
         return try WorkerThread(name: "audience")
     }

@@ -1,5 +1,4 @@
-// What a life game knows of its thread: what was handed over and asked for, and in which order it
-// ran.
+// The books of a life game: work that was handed over and asked for, and the order in which it ran.
 
 import Kernel
 import Support
@@ -39,7 +38,7 @@ struct LifeItem: Sendable {
     var isSent = false
     /// Why it was refused.
     var refusal: SubmitError?
-    /// What its sender is told, if that one waits for it.
+    /// The answer to its sender, if that one waits for it.
     var answer: LifeAnswer?
     var task: Task<Void, Never>?
     /// Goes with its closure.
@@ -158,7 +157,7 @@ struct LifeBooks: Sendable {
     var lastTaken: Int? { items.lastIndex { $0.ticket != nil || $0.task != nil } }
 
     mutating func noteCancel(of number: Int, succeeded: Bool) {
-        // What has been told to stop, or begins just now, may be out of reach already.
+        // Work that was told to stop, or begins just now, may be out of reach already.
         if succeeded {
             if items[number].progress != .waits { faults.append("item \(number) taken back late") }
             items[number].progress = .cancelled
@@ -246,9 +245,9 @@ struct LifeBooks: Sendable {
         items[number].taskEnd.open()
     }
 
-    /// What a nested run that begins now has to run.
+    /// The work of a nested run that begins now.
     func beginNest() -> (waiting: [Int], changeCount: Int) {
-        // Those that waited for room may have been refused.
+        // Items that waited for room may have been refused.
         let isSure = !life.holdsWaiting && linedAtStop.upperBound == 0
         let tasks = items.indices.filter(isTaskThatWaits)
         let messages = items.indices.filter { items[$0].waits(as: .message) }

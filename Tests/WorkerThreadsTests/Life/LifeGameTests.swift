@@ -75,7 +75,7 @@ import WorkerThreads
             let program = program(&random)
             let faults = try game(program)
             if faults.isEmpty { continue }
-            // What two threads do at once goes wrong once in a while.
+            // A fault between two threads shows once in a while only.
             let shortest = try Move.shrink(program) { shorter in
                 try (0..<20).contains { _ in try !game(shorter).isEmpty }
             }

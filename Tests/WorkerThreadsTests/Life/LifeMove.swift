@@ -1,4 +1,4 @@
-// What a program of a life game is made of, and how one is made up.
+// The moves of a program in a life game, and how a program is made up.
 
 import Support
 import WorkerThreads
@@ -60,7 +60,7 @@ extension LifeMove {
         return .item(kind, moves(&random, depth: depth, stops: stops))
     }
 
-    /// What an item does: mostly nothing, and less the deeper it lies.
+    /// The moves of an item: mostly none, and fewer the deeper it lies.
     private static func moves(_ random: inout SeededRandom, depth: Int, stops: Bool) -> [LifeMove] {
         guard depth < 3, random.chance(60 - 15 * depth) else { return [] }
         return (0..<(1 + random.below(4))).map { _ in move(&random, depth: depth + 1, stops: stops)
@@ -86,7 +86,7 @@ extension LifeMove: GameMove {
     }
 }
 
-/// Who makes a move.
+/// The player that makes a move.
 enum LifePlayer: Sendable {
     case user
     case thread

@@ -18,7 +18,7 @@ extension LifeBooks {
         items.count { $0.isExpected }
     }
 
-    /// Those of senders that may be blocked.
+    /// The number of waiting items of senders that may be blocked.
     private var sentCount: Int { items.count { $0.isSent && $0.progress == .waits } }
 
     /// Cancelled items whose turn may not have come: they keep their places until then.
@@ -60,7 +60,7 @@ extension LifeBooks {
         }
     }
 
-    /// What is wrong with an item's having been taken or refused by a thread that was not stopped.
+    /// The fault in an item's having been taken or refused by a thread that was not stopped.
     func roomFault(of item: LifeItem, now: Instant) -> String? {
         guard item.isCounted, !item.isSent else { return nil }
         let taken = taken(for: item, now: now)
@@ -110,7 +110,7 @@ extension LifeBooks {
         return least...max(least, count + ghostCount + sentCount - room.limit)
     }
 
-    /// What is told of the queue of a thread that sleeps, once all senders have come.
+    /// Notes the queue of a thread that sleeps, once all senders have come.
     mutating func settledRoom(waitingCount: Int, newcomerCount: Int) {
         let taken = taken(for: .thread)
         let isRight =
@@ -129,7 +129,7 @@ extension LifeBooks {
     /// How many items a held queue has to show, once all senders have come.
     var shownCount: Int { waitingCount + sentCount }
 
-    /// Those that may have to hand over their items still.
+    /// Senders that may still have to hand over their items.
     var sendersAtWork: [LifeAnswer] {
         items.compactMap { $0.isSent && $0.answer?.outcome == nil ? $0.answer : nil }
     }

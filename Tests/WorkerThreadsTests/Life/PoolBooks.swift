@@ -1,5 +1,5 @@
-// What a game knows of its pool: what was handed over and asked for, and where and in which order
-// it ran.
+// The books of a game: work of its pool that was handed over and asked for, and where and in which
+// order it ran.
 
 import Support
 import WorkerThreads
@@ -21,11 +21,11 @@ struct PoolItem: Sendable {
     var ticket: WorkerPool.Ticket?
     /// Where it runs.
     var member: Int?
-    /// Who may have been chosen for its key.
+    /// The members that may have been chosen for its key.
     var candidates: Set<Int> = []
     /// Whether it was refused for want of room.
     var isFull = false
-    /// What the task is told that waits for it.
+    /// The answer to the task that waits for it.
     var answer: LifeAnswer?
     var task: Task<Void, Never>?
     /// Goes with its closure.
@@ -68,7 +68,7 @@ struct PoolBooks: Sendable {
     var unknownDropCount = 0
     /// How many items threads may have taken, and not begun, when they were replaced.
     private(set) var formerTakenCount = 0
-    /// Who stands still, and how to let it go on; without a place if it was replaced meanwhile.
+    /// Members that stand still, and their gates; without a place if one was replaced meanwhile.
     private(set) var parked: [(member: Int?, gate: Gate)] = []
     /// Whether no player stands still any more.
     private(set) var isOver = false
@@ -114,7 +114,7 @@ struct PoolBooks: Sendable {
         noteDropped(for: player, droppedCount: droppedCount)
     }
 
-    /// What is wrong with an item's having been taken or refused.
+    /// The fault in an item's having been taken or refused.
     private func acceptance(of item: PoolItem) -> String? {
         let isRefused = item.progress == .refused
         let isRight =
@@ -286,7 +286,7 @@ struct PoolBooks: Sendable {
                 case .own(let member), .direct(let member): stays(member)
                 case .key: item.candidates.contains(where: stays)
                 }
-            // What its thread has left out when it ended is counted at the end.
+            // Work that its thread has left out when it ended is counted at the end.
             let isHeldUp = isHeld || mayBeLeft(item) || isInLine(number) || unknownDropCount > 0
             if item.progress == .runs || !isHeldUp {
                 faults.append(
@@ -315,7 +315,7 @@ struct PoolBooks: Sendable {
         let left = items.filter { $0.progress == .waits }
         // A thread that ended after it was replaced told the pool nothing of what was its own.
         let formerCount = left.count { $0.isFormer }
-        // Who waited for room was not taken.
+        // Items that waited for room were not taken.
         let lined = room.whenFull == .wait ? left.count { $0.answer != nil } : 0
         let expected = max(0, left.count - unknownDropCount - lined - formerCount)...left.count
         if !expected.contains(abandonedCount) {

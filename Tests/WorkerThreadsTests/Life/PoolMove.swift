@@ -1,4 +1,4 @@
-// What a program of a pool's game is made of, and how one is made up.
+// The moves of a program in a pool's game, and how a program is made up.
 
 import Support
 import WorkerThreads

@@ -1,4 +1,4 @@
-// What is promised of a pool that is played with when as much waits in it as may.
+// The promises of a pool in which as much waits as may.
 
 import WorkerThreads
 
@@ -19,7 +19,7 @@ extension PoolBooks {
         return max(0, sure - takenCount(besides: player))...waiting()
     }
 
-    /// What is wrong with an item's having been taken or refused, as far as room is concerned.
+    /// The fault in an item's having been taken or refused, as far as room is concerned.
     func roomFault(of item: PoolItem, by player: Int?) -> String? {
         guard item.isPooled else { return nil }
         let places = places(for: player)
@@ -47,7 +47,7 @@ extension PoolBooks {
     mutating func noteDropped(for player: Int?, droppedCount: Int) {
         let count = droppedCount - lastDroppedCount
         lastDroppedCount = droppedCount
-        // What a member has left out at its end is gone as well.
+        // Work that a member has left out at its end is gone as well.
         let isSure = !items.contains { $0.isPooled && $0.progress == .waits && mayBeLeft($0) }
         if isSure { waitUntil { items.count { $0.isGone } >= count } }
         let gone = items.indices.filter { items[$0].isGone && !mayBeLeft(items[$0]) }
@@ -82,7 +82,7 @@ extension PoolBooks {
         return items[..<number].count { $0.isPooled && $0.progress == .waits } >= room.limit
     }
 
-    /// What is told of the pool's queues when all members sleep.
+    /// The fault in the pool's queues when all members sleep.
     func roomFault(waitingCount: Int, newcomerCount: Int) -> String? {
         let all = waiting()
         let cancelled = items.count { $0.isPooled && $0.answer != nil && $0.progress == .cancelled }

@@ -1,5 +1,5 @@
-// Who of a pool does what next: the rules one by one, then any sequence of calls against a model
-// that looks through plain arrays.
+// The next work of each member of a pool: the rules one by one, then any sequence of calls against
+// a model that looks through plain arrays.
 
 import Support
 import Testing

@@ -1,4 +1,4 @@
-// What a bounded queue does when it is full, each of the three ways; for a thread and for a pool.
+// A full bounded queue, in each of its three ways; of a thread and of a pool.
 
 import Kernel
 import RunLoops
@@ -38,7 +38,7 @@ private func cancelledInLine(
 ) async {
     let before = length()
     let task = Task { try await submit() }
-    // Who joins may take the place of many that have left.
+    // A new sender may take the place of many that have left.
     while length() == before { await Task.yield() }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

@@ -343,7 +343,7 @@ package struct JobBook {
             guard let entry = chain[slot] else { continue }
             let id = entry.id
             if !span.contains(id) || span.precedes(place, id) {
-                // Those before the span are passed, those behind it end the search.
+                // Entries before the span are passed over, an entry behind it ends the search.
                 let isBehind = span.isAscending ? span.after < id : id < span.before
                 if isBehind, !hasAdopted { break } else { continue }
             }

@@ -14,7 +14,7 @@ struct DelayedWindow {
     private(set) var inMemory = JobAmount()
     /// Everything behind this place is parked.
     private(set) var horizon: DueKey
-    /// Those in memory that are not due yet and on the disk.
+    /// Jobs in memory and on the disk that are not due yet.
     private var unreleased: [JobID: Int64] = [:]
     /// Whether some of them may lie behind the horizon.
     private var mayLieBehind = false

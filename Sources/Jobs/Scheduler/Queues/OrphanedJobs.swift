@@ -10,7 +10,7 @@ package struct OrphanedJobs {
     struct Counts {
         /// By their states in the store.
         var amounts: [JobState: JobAmount] = [:]
-        /// Those without a handler, by selector and state.
+        /// Jobs without a handler, by selector and state.
         var unserved: [String: [JobState: JobAmount]] = [:]
 
         var count: Int {

@@ -448,7 +448,7 @@ final class SchedulerSimulation {
         // Of a job that a lost answer named, only the number is known.
         for entry in entries.values where entry.life >= 0 {
             guard let state = state(of: entry.id) else {
-                // What is in memory only has died with it.
+                // Jobs that were in memory only have died with it.
                 if entry.isStored { throw HistoryFault("job \(entry.id) is lost") }
                 continue
             }
