@@ -106,11 +106,6 @@ static inline long clinux_set_affinity(const uint64_t *mask, size_t size) {
     return syscall(SYS_sched_setaffinity, 0, size, mask);
 }
 
-/// sched_getaffinity(2) for the calling thread. Returns the bytes filled in, or -1 and errno.
-static inline long clinux_get_affinity(uint64_t *mask, size_t size) {
-    return syscall(SYS_sched_getaffinity, 0, size, mask);
-}
-
 /// setpriority(2), PRIO_PROCESS, of one thread. Returns 0, or -1 and errno.
 static inline int clinux_set_niceness(pid_t thread, int niceness) {
     return (int)syscall(SYS_setpriority, 0, thread, niceness);

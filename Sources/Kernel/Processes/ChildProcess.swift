@@ -73,16 +73,6 @@ package struct ChildProcess: ~Copyable, Sendable {
     /// - Thread: the one that owns the child.
     package mutating func closeInput() { input = nil }
 
-    /// Lets go of the child's output: its next write there fails, unless it was taken.
-    ///
-    /// - Thread: the one that owns the child.
-    package mutating func closeOutput() { output = nil }
-
-    /// Lets go of the child's errors: its next write there fails, unless it was taken.
-    ///
-    /// - Thread: the one that owns the child.
-    package mutating func closeErrors() { errors = nil }
-
     /// Whether the child has ended; it need not be reaped for that.
     ///
     /// - Thread: the one that owns the child.

@@ -159,16 +159,6 @@ extension Signal {
         try retrying("kill \(name) group \(group)") { Glibc.kill(-pid_t(group), rawNumber) }
     }
 
-    /// Sends the signal to the calling thread; if it is blocked there, it stays pending there.
-    ///
-    /// - Thread: any.
-    /// - Blocks: never.
-    /// - Source: pthread_kill(3).
-    package func raiseOnThisThread() {
-        let result = pthread_kill(pthread_self(), rawNumber)
-        require(result == 0, "pthread_kill of this thread fails with \(result)")
-    }
-
     /// Whether one of these blocked signals has come and waits to be received.
     ///
     /// - Thread: any that blocks them.

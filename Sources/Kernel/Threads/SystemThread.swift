@@ -115,17 +115,6 @@ package struct SystemThread: ~Copyable, Sendable {
         }
     }
 
-    /// The processors on which the calling thread may run.
-    ///
-    /// - Source: sched_getaffinity(2).
-    package static func currentProcessors() throws(SystemError) -> Set<Int> {
-        var bits = [UInt64](repeating: 0, count: processorWordCount)
-        try retrying("sched_getaffinity") {
-            unsafe clinux_get_affinity(&bits, bits.count * MemoryLayout<UInt64>.size)
-        }
-        return Set((0..<bits.count * 64).filter { bits[$0 / 64] >> UInt64($0 % 64) & 1 == 1 })
-    }
-
     /// Linux counts at most 8,192 processors.
     private static var processorWordCount: Int { 128 }
 

@@ -74,16 +74,6 @@ package struct WallTime: Sendable {
     ///
     /// - Thread: any thread.
     package func unixMillisecondsRoundedUp() -> Int64 { (read() + 999_999) / 1_000_000 }
-
-    /// How long it is until a moment, exactly; 0 if it has passed.
-    ///
-    /// - Parameter unixMilliseconds: since 1970-01-01 00:00 UTC.
-    /// - Thread: any thread.
-    package func nanosecondsLeft(until unixMilliseconds: Int64) -> Int64 {
-        let (moment, isBeyond) = max(0, unixMilliseconds)
-            .multipliedReportingOverflow(by: 1_000_000)
-        return isBeyond ? .max : max(0, moment - read())
-    }
 }
 
 /// Wall-clock time, for records that people and other machines read.

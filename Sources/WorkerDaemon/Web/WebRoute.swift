@@ -64,7 +64,7 @@ struct WebRoute: Sendable {
     }
 
     /// The paths for programs.
-    fileprivate static let api: [WebRoute] = [
+    static let api: [WebRoute] = [
         WebRoute(.get, "/healthz", .health),
         WebRoute(.get, "/readyz", .readiness),
         WebRoute(.get, "/metrics", .metrics),
@@ -166,7 +166,7 @@ struct WebRoute: Sendable {
     static let all = api + PageAsset.all.map { WebRoute(.get, $0.path, .asset($0)) }
 
     /// The method and the path.
-    fileprivate var name: String { "\(method.rawValue) \(path)" }
+    var name: String { "\(method.rawValue) \(path)" }
 
     /// The rights for the figures: they name all pools and selectors.
     static let metricsAccess = Access.observe.ofAllThreads
@@ -222,13 +222,4 @@ struct WebRoute: Sendable {
         }
         return parameters
     }
-}
-
-/// The paths of HTTP, for the tests of their description and of the page.
-package enum WebPaths {
-    /// Each path for programs, with its method: `GET /api/jobs/{id}`.
-    package static var all: [String] { WebRoute.api.map(\.name) }
-
-    /// The paths of the page's files.
-    package static var page: [String] { PageAsset.all.map(\.path) }
 }

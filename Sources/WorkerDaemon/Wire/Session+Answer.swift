@@ -1,4 +1,5 @@
-// The client's part in a session: its standing, and an answer before it is bytes on the wire.
+// The client's part in a session: its standing, and an answer before it is bytes on the wire, with
+// the memory that it takes while it is held.
 
 internal import Jobs
 internal import RESP
@@ -28,6 +29,24 @@ extension Session {
             case .value(let value): value.heldByteCount
             case .encoded(let bytes), .rows(let bytes, _, _): bytes.count
             }
+        }
+    }
+}
+
+extension RESPValue {
+    /// How many bytes the value takes in memory, about: a list takes more than it has on the wire.
+    var heldByteCount: Int {
+        let stride = MemoryLayout<RESPValue>.stride
+        switch self {
+        case .bulk(let bytes), .verbatim(_, let bytes): return bytes.count
+        case .simpleString(let text), .error(let text), .bigNumber(let text): return text.utf8.count
+        case .array(let elements), .set(let elements), .push(let elements):
+            return elements.reduce(0) { $0 + stride + $1.heldByteCount }
+        case .map(let entries):
+            return entries.reduce(0) {
+                $0 + 2 * stride + $1.key.heldByteCount + $1.value.heldByteCount
+            }
+        case .integer, .null, .boolean, .double: return 0
         }
     }
 }

@@ -14,7 +14,7 @@ struct SignalTests {
         let descriptor = try SignalDescriptor(signals)
         let none = try descriptor.next()
         #expect(none == nil)
-        Signal.terminate.raiseOnThisThread()
+        raise(SIGTERM)
         try waitUntilReadable(descriptor.descriptor)
         let one = try descriptor.next()
         #expect(one == ReceivedSignal(signal: .terminate, senderProcessID: Int(getpid())))
@@ -27,8 +27,8 @@ struct SignalTests {
         Signal.block(signals)
         defer { Signal.unblock(signals) }
         let descriptor = try SignalDescriptor(signals)
-        for _ in 0..<3 { Signal.user1.raiseOnThisThread() }
-        Signal.hangUp.raiseOnThisThread()
+        for _ in 0..<3 { raise(SIGUSR1) }
+        raise(SIGHUP)
         var arrived: Set<Signal> = []
         for _ in 0..<2 {
             let received = try descriptor.next()
@@ -64,7 +64,7 @@ struct SignalTests {
         defer { Signal.unblock([.user1, .user2]) }
         let first = try SignalDescriptor([.user1])
         let second = try SignalDescriptor([.user2])
-        Signal.user2.raiseOnThisThread()
+        raise(SIGUSR2)
         let none = try first.next()
         let one = try second.next()
         #expect(none == nil)

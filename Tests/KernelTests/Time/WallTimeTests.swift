@@ -25,20 +25,10 @@ import Testing
         #expect(even.unixMillisecondsRoundedUp() == 1_007)
     }
 
-    @Test func `knows to the nanosecond how long it is until a moment`() {
-        let time = time(atNanoseconds: 7_000_001)
-        #expect(time.nanosecondsLeft(until: 1_008) == 999_999)
-        #expect(time.nanosecondsLeft(until: 1_010) == 2_999_999)
-        #expect(time.nanosecondsLeft(until: 1_007) == 0)
-        #expect(time.nanosecondsLeft(until: .min) == 0)
-        #expect(time.nanosecondsLeft(until: .max) == .max)
-    }
-
     @Test func `of the machine is the same in milliseconds and in nanoseconds`() {
         let before = WallClock.unixNanoseconds() / 1_000_000
         let between = WallTime.system.unixMilliseconds()
         let after = WallTime.system.unixMillisecondsRoundedUp()
         #expect(before <= between && between <= after)
-        #expect(WallTime.system.nanosecondsLeft(until: before) == 0)
     }
 }

@@ -1,5 +1,6 @@
 // Signals and the ends of processes as events of a loop, with the real kernel.
 
+import Glibc
 import Kernel
 import RunLoops
 import RunLoopsTesting
@@ -22,11 +23,11 @@ private func child(_ script: String) throws -> ChildProcess {
                     if received.signal == .user2 { loop.stop() }
                 }
                 try port.add(to: loop)
-                Signal.user1.raiseOnThisThread()
-                Signal.user1.raiseOnThisThread()
+                raise(SIGUSR1)
+                raise(SIGUSR1)
                 loop.add(
                     ThreadRunLoop.Timer(after: .milliseconds(1)) { _ in
-                        Signal.user2.raiseOnThisThread()
+                        raise(SIGUSR2)
                     })
                 #expect(loop.run() == .stopped)
                 port.invalidate()

@@ -2,10 +2,12 @@
 // clock that is moved by hand, and may drop it as a crash does. All else is the daemon that users
 // run.
 
-package import Jobs
-package import Kernel
-package import TLS
-package import WorkerThreads
+import Jobs
+import Kernel
+import TLS
+import WorkerThreads
+
+@testable import WorkerDaemon
 
 /// A daemon whose thread `io` is the caller's.
 ///
@@ -13,10 +15,10 @@ package import WorkerThreads
 /// threads too.
 ///
 /// - Thread: the one that made it, whose run loop goes by the same clock.
-package final class SteppedDaemon {
+final class SteppedDaemon {
     private let store: any JobStore
     /// The thread that writes jobs down; nil if the store has none of its own.
-    package let journalThread: WorkerThread?
+    let journalThread: WorkerThread?
     private let service: Service
 
     /// Starts the threads of a daemon and takes up what its store holds.
@@ -30,7 +32,7 @@ package final class SteppedDaemon {
     ///     served.
     /// - Throws: as starting the daemon does.
     /// - Blocks: for the disk.
-    package init(
+    init(
         _ daemon: Daemon, _ clocks: Clocks, window: WindowLimits = WindowLimits(),
         key: [UInt8]? = nil,
         store other: ((Set<String>) -> (any JobStore, StoreRecovery))? = nil
@@ -63,43 +65,43 @@ package final class SteppedDaemon {
     /// The groups with threads: those of the configuration, and replaced ones that still run.
     private var groups: [WorkerGroup] { service.driver.allGroups }
     /// The worker threads of all these groups.
-    package var workers: [WorkerThread] { groups.flatMap { $0.members.map(\.thread) } }
+    var workers: [WorkerThread] { groups.flatMap { $0.members.map(\.thread) } }
 
     /// How many queues have jobs to load that nothing loads; 0 unless the daemon has a fault.
-    package var stalledQueueCount: Int { service.driver.scheduler.stalledQueueCount }
+    var stalledQueueCount: Int { service.driver.scheduler.stalledQueueCount }
 
     /// How often a count had to be repaired; 0 unless the daemon has a fault.
-    package var miscountCount: Int { service.driver.scheduler.queues.miscounts.count }
+    var miscountCount: Int { service.driver.scheduler.queues.miscounts.count }
 
     /// How many jobs failed ones have made the driver look at, for whether they have to wait behind
     /// them.
-    package var lookedAtCount: Int { service.driver.scheduler.orders.lookedAtCount }
+    var lookedAtCount: Int { service.driver.scheduler.orders.lookedAtCount }
 
     /// Whether a worker has reported a failed attempt, and takes nothing before the caller's thread
     /// has heard it.
-    package func awaitsDriver(_ worker: WorkerThread) -> Bool {
+    func awaitsDriver(_ worker: WorkerThread) -> Bool {
         service.driver.runner?.isWaiting(worker.name) == true
     }
 
     /// How often the live view was looked at.
-    package var liveLookCount: Int { service.live?.lookCount ?? 0 }
+    var liveLookCount: Int { service.live?.lookCount ?? 0 }
 
     /// Whether a look is due.
-    package var isLiveTimerSet: Bool { service.live?.isLookDue ?? false }
+    var isLiveTimerSet: Bool { service.live?.isLookDue ?? false }
 
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
     ///
     /// Commands for the store collect meanwhile. A simulation interleaves the loop's passes with
     /// the store's transactions this way.
-    package func holdStore() { journalThread?.pause() }
+    func holdStore() { journalThread?.pause() }
 
     /// Lets the store's thread take commands again.
-    package func releaseStore() { journalThread?.resume() }
+    func releaseStore() { journalThread?.resume() }
 
     /// Makes a connection.
     ///
     /// - Returns: the client's end, which does not block.
-    package func connect() throws(SystemError) -> Descriptor {
+    func connect() throws(SystemError) -> Descriptor {
         try SocketPair().split {
             service.admit($0, PeerInfo(at: "a pair"), .owner)
         }
@@ -108,7 +110,7 @@ package final class SteppedDaemon {
     /// Makes a connection that speaks HTTP, of a client that has to give the key if there is one.
     ///
     /// - Returns: the client's end, which does not block.
-    package func connectHTTP() throws(SystemError) -> Descriptor {
+    func connectHTTP() throws(SystemError) -> Descriptor {
         try SocketPair().split {
             service.admit(
                 $0, PeerInfo(at: "a pair"), service.users.key == nil ? .owner : nil,
@@ -119,7 +121,7 @@ package final class SteppedDaemon {
     /// Makes a connection with TLS, of a client that has to authenticate.
     ///
     /// - Returns: the client's end, which does not block.
-    package func connectTLS(
+    func connectTLS(
         _ context: TLSContext, isHTTP: Bool = false
     ) throws(SystemError) -> Descriptor {
         try SocketPair().split {
@@ -130,26 +132,26 @@ package final class SteppedDaemon {
     }
 
     /// How many connections there are.
-    package var sessionCount: Int { service.sessions.count }
+    var sessionCount: Int { service.sessions.count }
 
     /// Asks the daemon's loops from now on, as it does for a service manager that watches it.
     ///
     /// - Parameter tell: called each time that all of them have answered.
-    package func startHeartbeat(every pause: Duration, tell: @escaping () -> Void) {
+    func startHeartbeat(every pause: Duration, tell: @escaping () -> Void) {
         Heartbeat(service.driver, service.health, tell: tell).start(every: pause)
     }
 
     /// Has health checks ask a main thread that never answers.
-    package func hangMain() { service.health.askMain = { _ in } }
+    func hangMain() { service.health.askMain = { _ in } }
 
     /// Tells the daemon what the kernel tells it when the wall clock was set.
-    package func clockWasSet() { service.driver.input { $0.clockWasSet() } }
+    func clockWasSet() { service.driver.input { $0.clockWasSet() } }
 
     /// Has other threads from now on, as after a reload.
     ///
     /// - Parameter whenApplied: called on this thread when all is applied, with the reason if it is
     ///   not.
-    package func reload(
+    func reload(
         _ threads: [Configuration.Thread], whenApplied: @escaping (String?) -> Void
     ) {
         var configuration = service.configuration
@@ -166,14 +168,14 @@ package final class SteppedDaemon {
     /// Begins to go down as after SIGTERM; the caller goes on serving the loop.
     ///
     /// - Parameter whenDown: called on this thread once all is said and sent.
-    package func shutDown(whenDown: @escaping @Sendable () -> Void) {
+    func shutDown(whenDown: @escaping @Sendable () -> Void) {
         service.shutDown(.finishRunning) { _ in whenDown() }
     }
 
     /// Ends the threads of a daemon that is down, in order.
     ///
     /// - Blocks: until they have ended.
-    package func end() {
+    func end() {
         releaseStore()
         // None of them may wait for the caller: it waits for them.
         service.driver.runner?.close()
@@ -188,7 +190,7 @@ package final class SteppedDaemon {
     /// store's files before, and go on with the copy. Handlers have to return.
     ///
     /// - Blocks: until the threads have ended.
-    package func abandon() {
+    func abandon() {
         service.dropSessions()
         for group in groups {
             group.pool.resume()
