@@ -246,6 +246,27 @@ import Testing
         tellFaultCases(looked.cases.count, "power cut after a failed sync")
     }
 
+    @Test(.timeLimit(.minutes(60)))
+    func `at no moment after a failed sync does a power cut damage the file`() throws {
+        var number = 1
+        var isReached = true
+        while isReached {
+            let recording = try record(seed: 15, steps: 40, failing: number)
+            let failed = recording.events.firstIndex { $0.hasFailed }
+            isReached = failed != nil
+            // Within so many events the log is in order again.
+            let first = failed ?? recording.events.count
+            for count in first...min(first + 40, recording.events.count) {
+                let left = unsynced(recording, upTo: count)
+                try check(
+                    files(recording, upTo: count, without: Set(left)), recording, at: count,
+                    "sync \(number) failed, power cut at \(count)")
+            }
+            number += takingEach(8)
+        }
+        tellFaultCases(looked.cases.count, "power cut at any moment after a failed sync")
+    }
+
     @Test func `a transaction that only touches takes what was before it to the disk`() throws {
         var steps = [StoreScript.Step(isSynced: false, operations: [.accept(.sample(1))])]
         for _ in 0..<3 { steps.append(StoreScript.Step(isSynced: true, operations: [.touch])) }
