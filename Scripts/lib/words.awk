@@ -1,5 +1,5 @@
-# Prints the comments with words that hide the subject, and those that begin with a relative clause
-# in place of the thing. Lines of a comment are read on their own.
+# Prints the comments, and the lines of documents, with words that hide the subject; and comments
+# that begin with a relative clause in place of the thing. Lines of a comment are read on their own.
 
 BEGIN {
     people = "whoever|whomever|nobody|somebody|anybody|everybody|himself|herself|those who"
@@ -14,12 +14,19 @@ BEGIN {
     if (FILENAME ~ /\.(swift|c|h|js)$/) {
         # A comment that is not part of a text or an address.
         if (match($0, /(^|[ {(])\/\/\/?( |$)/)) comment = substr($0, RSTART + RLENGTH)
+    } else if (FILENAME ~ /\.md$/) {
+        # All of it is read but code, and for the words for people only.
+        if (FNR == 1) isCode = 0
+        if (/^ *```/) isCode = !isCode
+        if (isCode || tolower($0) !~ "(^|[^a-z])(" people ")([^a-z]|$)") next
+        comment = $0
     } else if (match($0, /(^|[ ;])# /)) comment = substr($0, RSTART + RLENGTH)
     comment = tolower(comment)
     # The first line of a comment on lines of its own.
     isAlone = /^ *(\/\/\/?|#)( |$)/
     if (isAlone && !(wasAlone && previous == FNR - 1) && match(comment, /^(what|those|who) /))
-        print FILENAME ":" FNR ": begin with the thing in place of \"" substr(comment, 1, RLENGTH - 1) "\""
+        print FILENAME ":" FNR ": begin with the thing in place of \"" \
+            substr(comment, 1, RLENGTH - 1) "\""
     wasAlone = isAlone
     previous = FNR
     if (comment !~ pattern) next
