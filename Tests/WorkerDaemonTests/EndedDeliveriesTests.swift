@@ -1,5 +1,4 @@
-// What is remembered of deliveries that are over: enough for workers that repeat a command, and not
-// more.
+// The memory of deliveries that are over: enough for workers that repeat a command, and not more.
 
 import Jobs
 import Testing
