@@ -27,10 +27,25 @@ package protocol JournalTables: AnyObject {
     ///   - isSynced: whether the changes must outlive the machine; else the process.
     ///   - body: calls the functions of this protocol.
     /// - Throws: the error of `body`, or the reason of a failed write; then nothing has changed. A
-    ///   fault of the kind `interrupted` asks the caller to call again with the same body.
+    ///   fault of the kind `interrupted` asks the caller to call again with the same body. After
+    ///   one of the kind `undecided`, `decide` tells whether there are the changes.
     func transaction(
         at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault)
+
+    /// Whether transactions may be undecided.
+    var mayBeUndecided: Bool { get }
+
+    /// Decides whether the transaction that was `undecided` was committed.
+    ///
+    /// - Returns: whether it was.
+    /// - Throws: `undecided` if that can't be known yet; any other fault says that it was not.
+    /// - Blocks: for a few hundred milliseconds at most.
+    func decide() throws(StoreFault) -> Bool
+
+    /// Drops jobs that were accepted by such a transaction, and refused to their clients meanwhile;
+    /// part of a transaction.
+    func drop(accepted ids: [JobID]) throws(StoreFault)
 
     /// Keeps ended jobs within other limits from now on.
     func limit(_ limits: StoreLimits)
@@ -139,6 +154,16 @@ extension JournalTables {
     package var heartbeat: Duration? { nil }
 
     package func beat(at now: Int64) throws(StoreFault) {}
+
+    /// False: a file is written or not when a transaction returns.
+    package var mayBeUndecided: Bool { false }
+
+    /// False: no transaction is undecided.
+    package func decide() throws(StoreFault) -> Bool { false }
+
+    package func drop(accepted ids: [JobID]) throws(StoreFault) {
+        preconditionFailure("every transaction is decided")
+    }
 
     /// None: all beginnings are in the attempt log beside the store.
     package func countUnknownBeginnings(at now: Int64) throws(StoreFault) {}

@@ -161,11 +161,18 @@ extension JournalWriter {
         _ body: () throws(StoreFault) -> Value
     ) -> Result<Value, StoreFault> {
         do throws(StoreFault) {
+            // Jobs that are to be dropped are seen by no reader.
+            if !isWriting, !refused.isEmpty { throw awayFault }
             return .success(try body())
         } catch {
-            log.error("the journal can't read: \(error)")
+            if !health.isFailing { log.error("the journal can't read: \(error)") }
             return .failure(error)
         }
+    }
+
+    private var awayFault: StoreFault {
+        StoreFault(
+            .away, path: "the journal", detail: "jobs that were refused are still to be dropped")
     }
 
     private func list(

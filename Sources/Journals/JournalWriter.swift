@@ -30,7 +30,7 @@ package final class JournalWriter {
     private var stockTimer: ThreadRunLoop.Timer?
     private var beatTimer: ThreadRunLoop.Timer?
     private let isFireOwed: FireFlag
-    private let loop: ThreadRunLoop
+    let loop: ThreadRunLoop
     let wall: WallTime
     let log: StoreLog
     var send: (@Sendable ([StoreAnswer]) -> Void)?
@@ -41,15 +41,22 @@ package final class JournalWriter {
     /// The workers in other processes that hold attempts, until these are over.
     var holders: [JobID: JobHolder] = [:]
     private var beginningTimer: ThreadRunLoop.Timer?
-    private var health: JournalHealth
+    var health: JournalHealth
     /// Whether the latest transaction is with the kernel only.
-    private var hasUnsynced = false
+    var hasUnsynced = false
     var broughtThrough = BroughtThrough()
     /// The boundaries that the loads of this transaction have changed, to be undone if it fails.
     var throughBeforeLoads: [(queue: QueueName, id: JobID)] = []
     /// Whether the pending commands have waited: they are written with the next commands of the
     /// buffer.
     private var hasWaited = false
+    /// The transaction of which is not known whether it was committed.
+    var undecided: Undecided?
+    var decisionTimer: ThreadRunLoop.Timer?
+    /// Jobs that were accepted after all when they had been refused: to be dropped.
+    var refused: [JobID] = []
+    /// Whether a transaction is being written.
+    var isWriting = false
     /// Fires the buffer if it is not empty; returns whether it was not.
     package var lookAgain: (() -> Bool)?
 
@@ -70,7 +77,11 @@ package final class JournalWriter {
     /// Handles commands: at once, or in a while if all of them can wait.
     package func take(_ commands: [StoreCommand]) {
         let isUrgent = add(commands)
-        if hasWaited || isUrgent { commit() }
+        if undecided != nil {
+            refuseLate()
+        } else if hasWaited || isUrgent {
+            commit()
+        }
         if !beginnings.isEmpty, beginningTimer == nil { watchBeginnings() }
         guard timer == nil else { return }
         if pending.isEmpty, beginnings.isEmpty { _ = payFire() } else { wait(Self.patience) }
@@ -143,14 +154,18 @@ package final class JournalWriter {
         pending.add(beginnings.takeAll())
         pending.add([.reserve(below: nextNumber)])
         store?.doubtPresence()
+        endUndecided()
         commit()
         timer?.invalidate()
         timer = nil
+        decisionTimer?.invalidate()
+        decisionTimer = nil
         beatTimer?.invalidate()
         beatTimer = nil
-        store?.end(isWritten: !health.isFailing)
+        let isWritten = !health.isFailing && undecided == nil
+        store?.end(isWritten: isWritten)
         store = nil
-        return !health.isFailing
+        return isWritten
     }
 
     /// Gives the next patient command the duty to fire, and fires if the buffer is not empty.
@@ -183,21 +198,44 @@ package final class JournalWriter {
 
     // MARK: - Transactions
 
-    private func commit() {
-        guard let store else { return }
+    func commit() {
+        guard let store, undecided == nil else { return }
         pending.add(beginnings.takeDue())
         var batch = PendingCommands()
         swap(&batch, &pending)
         hasWaited = false
+        if store.mayBeUndecided {
+            // A part that becomes undecided leaves the ones behind it pending.
+            for part in batch.parts {
+                if undecided == nil { commit(part, store) } else { pending.add(part) }
+            }
+        } else {
+            commit(batch, store)
+        }
+        if health.isFailing, undecided == nil, timer == nil { wait(Self.retryDelay) }
+    }
+
+    private func commit(_ batch: PendingCommands, _ store: any JournalTables) {
+        // Events of a part that has failed come before those of this one.
+        var batch = batch
+        if !pending.isEmpty {
+            pending.add(batch)
+            swap(&batch, &pending)
+            pending = PendingCommands()
+        }
         var answers = JournalAnswers()
         let isSynced = batch.areSynced
-        if batch.areWrites || (isSynced && hasUnsynced) {
+        if batch.areWrites || (isSynced && hasUnsynced) || !refused.isEmpty {
             do throws(StoreFault) {
                 try write(batch, isSynced: isSynced, to: store, &answers)
                 hasUnsynced = !isSynced
                 health.noteSuccess(at: wall.unixMilliseconds())
                 health.noteMoving(store.checkpointFault)
+                refused = []
             } catch {
+                guard error.kind != .undecided else {
+                    return noteUndecided(batch, answers, because: error)
+                }
                 answers = JournalAnswers(fault: error)
                 pending = PendingCommands(recordsOf: batch)
                 health.noteFailure(error, at: wall.unixMilliseconds())
@@ -206,7 +244,6 @@ package final class JournalWriter {
         batch.forEach { commands, place in finish(commands, place, store, &answers) }
         let all = answers.all
         if !all.isEmpty { send?(all) }
-        if health.isFailing, timer == nil { wait(Self.retryDelay) }
     }
 
     /// Makes the changes of a batch, anew if the store was interrupted and is there again.
@@ -223,6 +260,9 @@ package final class JournalWriter {
                 let now = wall.unixMilliseconds()
                 return try store.transaction(at: now, isSynced: isSynced) {
                     () throws(StoreFault) in
+                    isWriting = true
+                    defer { isWriting = false }
+                    if !refused.isEmpty { try store.drop(accepted: refused) }
                     try batch.forEach { commands, place throws(StoreFault) in
                         try write(commands, place, to: store, at: now, &answers)
                     }
@@ -230,12 +270,17 @@ package final class JournalWriter {
                     if isSynced, hasUnsynced { try store.touch() }
                 }
             } catch {
-                for (queue, id) in throughBeforeLoads.reversed() {
-                    broughtThrough.note(id, of: queue)
-                }
+                guard error.kind != .undecided else { throw error }
+                undoLoads()
                 guard error.kind == .interrupted, tryNumber < Self.tryCountMax else { throw error }
             }
         }
+    }
+
+    /// The loads of the transaction were not made.
+    func undoLoads() {
+        for (queue, id) in throughBeforeLoads.reversed() { broughtThrough.note(id, of: queue) }
+        throughBeforeLoads.removeAll(keepingCapacity: true)
     }
 
     // MARK: - Signs of life
@@ -254,23 +299,29 @@ package final class JournalWriter {
     private func beat() {
         beatTimer = nil
         guard let store else { return }
+        defer { scheduleBeat() }
+        // The transaction that is undecided was the latest sign.
+        guard undecided == nil else { return }
         let now = wall.unixMilliseconds()
         do throws(StoreFault) {
             try store.beat(at: now)
             if pending.isEmpty { health.noteSuccess(at: now) }
         } catch {
-            health.noteFailure(error, at: now)
+            if error.kind == .undecided {
+                noteUndecided(PendingCommands(), JournalAnswers(), because: error)
+            } else {
+                health.noteFailure(error, at: now)
+            }
         }
-        scheduleBeat()
     }
 
     // MARK: - Taking stock
 
     /// Schedules the next part of counting the recovered jobs, and of reading the ended ones.
-    func scheduleStockTaking() {
+    func scheduleStockTaking(in delay: Duration = .milliseconds(1)) {
         guard stockTimer == nil, store != nil else { return }
         let writer = Confined(self, to: loop)
-        let soon = loop.now.advanced(by: .milliseconds(1))
+        let soon = loop.now.advanced(by: delay)
         let timer = ThreadRunLoop.Timer(at: soon) { _ in writer.value.takeStock() }
         stockTimer = timer
         loop.add(timer)
@@ -287,6 +338,7 @@ package final class JournalWriter {
             }
             scheduleStockTaking()
         } catch {
+            guard error.kind != .away else { return scheduleStockTaking(in: Self.retryDelay) }
             log.error("the journal can't count what it holds: \(error)")
         }
     }

@@ -19,7 +19,52 @@ struct PendingCommands {
         add(others.batches.flatMap { $0.filter { $0.isRecord } })
     }
 
+    /// Commands, and others behind them.
+    init(_ first: PendingCommands, _ second: PendingCommands) {
+        add(first)
+        add(second)
+    }
+
     var isEmpty: Bool { batches.isEmpty }
+
+    mutating func add(_ others: PendingCommands) { others.batches.forEach { add($0) } }
+
+    // MARK: - Of a store whose transactions may be undecided
+
+    /// The commands in transactions that can be refused, and others that can't, in their order.
+    var parts: [PendingCommands] {
+        let all = batches.flatMap { $0 }
+        guard all.contains(where: \.isLasting) else { return [self] }
+        var parts: [PendingCommands] = []
+        var start = 0
+        for place in all.indices.dropFirst()
+        where all[place].isLasting != all[place - 1].isLasting {
+            parts.append(PendingCommands([all[start..<place]]))
+            start = place
+        }
+        return parts + [PendingCommands([all[start...]])]
+    }
+
+    private init(_ slices: [ArraySlice<StoreCommand>]) {
+        for slice in slices { add(Array(slice)) }
+    }
+
+    /// Whether its requests can be refused although it may be committed: then it changes nothing
+    /// but events, and new jobs that can be dropped.
+    var areRefusable: Bool { !batches.contains { $0.contains(where: \.isLasting) } }
+
+    /// The jobs that it accepts.
+    var newJobs: [JobID] {
+        batches.flatMap { commands in
+            commands.flatMap { command -> [JobID] in
+                switch command {
+                case .accept(let new), .acceptOnce(let new, _): [new.job.id]
+                case .run(let runs): runs.map(\.new.job.id)
+                default: []
+                }
+            }
+        }
+    }
 
     /// Adds commands at the end.
     mutating func add(_ commands: [StoreCommand]) {
@@ -41,6 +86,16 @@ struct PendingCommands {
         for batch in batches {
             let span = batch.span
             for place in span.indices { try body(span, place) }
+        }
+    }
+}
+
+extension StoreCommand {
+    /// Whether it is a request that changes more than new rows.
+    fileprivate var isLasting: Bool {
+        switch self {
+        case .settle, .fire, .cancel, .cancelPart, .keepSchedule, .dropSchedule, .keepDue: true
+        default: false
         }
     }
 }

@@ -46,6 +46,7 @@ package final class PostgreSQLJournal: JournalStore {
                 serving: selectors, window, at: wall.unixMilliseconds())
             // Only now are its entries in the store; and no job has begun.
             let attempts = try recovering.makeAttempts()
+            seat.noteOpened()
             return JournalThread.Opened(store, counter, recovery, attempts)
         }
         return (PostgreSQLJournal(address, journal, closing, trust), recovery)

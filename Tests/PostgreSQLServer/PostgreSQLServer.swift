@@ -68,8 +68,9 @@ package final class PostgreSQLServer: Sendable {
         }
     }
 
-    /// Has the server die and come back, or only one of both: `restart`, `stop` or `start`.
+    /// Has the server die and come back, or stand still and go on.
     ///
+    /// - Parameter command: `restart`, or `stop` and `start`; `freeze` and `thaw`.
     /// - Blocks: until that is done.
     package func control(_ command: String) throws {
         try isBusy.withLock { _ in

@@ -30,6 +30,8 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case away
         /// The connection to the database server was lost and is there again; nothing was changed.
         case interrupted
+        /// The database server has not said whether it has made the changes.
+        case undecided
         /// Another daemon has taken the seat: this one may not go on.
         case lost
         /// The database server, its configuration or this user's rights do not serve.
@@ -74,7 +76,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
             "\(detail), and what is written there would be lost: move it back, or end this daemon "
                 + "and start another"
         case .full: "there is no room (\(detail)): make some on its disk"
-        case .away: "\(detail): it is tried again until it can be reached"
+        case .away, .undecided: "\(detail): it is tried again until it can be reached"
         case .interrupted: "\(detail): the connection is there again"
         case .lost: "\(detail): this daemon ends, and its jobs go on there"
         case .unfit: detail

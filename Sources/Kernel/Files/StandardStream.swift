@@ -187,3 +187,22 @@ func waitUntilReady(
         unsafe poll(&request, 1, limit.map { CInt(clamping: $0.millisecondsLeft) } ?? -1)
     } > 0
 }
+
+extension Descriptor {
+    /// Waits until a descriptor that other code owns is ready.
+    ///
+    /// - Parameter patience: nil waits without end.
+    /// - Returns: whether it is ready, or closed; false when the time is over.
+    /// - Source: poll(2).
+    package static func wait(
+        _ number: CInt, toRead: Bool, toWrite: Bool, for patience: Duration?
+    ) throws(SystemError) -> Bool {
+        let events = CShort((toRead ? POLLIN : 0) | (toWrite ? POLLOUT : 0))
+        guard let patience else { return try waitUntilReady(number, for: events) }
+        // Rounded up: 0 would not wait.
+        let (seconds, rest) = patience.components
+        let milliseconds = seconds * 1_000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000
+        return try waitUntilReady(
+            number, for: events, timeoutMilliseconds: CInt(clamping: milliseconds))
+    }
+}

@@ -13,7 +13,7 @@ internal import Kernel
 /// - Thread: the journal's.
 final class PostgreSQLStore: JournalTables {
     /// The number of earlier ended jobs that are read at once after a lost answer.
-    private static let readCount = 1_000
+    static let readCount = 1_000
 
     let seat: Seat
     private let trust: Trust
@@ -34,6 +34,10 @@ final class PostgreSQLStore: JournalTables {
     private var latest: [String: Int64] = [:]
     /// Whether the open transaction has given names.
     private var hasNewNames = false
+    /// Whether the open transaction has sent no change.
+    private var isEmpty = true
+    /// The transaction of which is not known whether it was committed.
+    var undecided: SentCommit?
 
     /// Reads what the seat's tables hold.
     ///
@@ -52,7 +56,7 @@ final class PostgreSQLStore: JournalTables {
         nextNumber = try readNextNumber()
     }
 
-    private func readKept() throws(StoreFault) {
+    func readKept() throws(StoreFault) {
         let row = try rows(
             """
             SELECT coalesce(max(id), 0), count(kept_until),
@@ -84,11 +88,9 @@ final class PostgreSQLStore: JournalTables {
     func transaction(
         at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
-        let connection = try seat.connected()
+        let connection = try present()
         let number = seat.batch + 1
-        var isCommitSent = false
-        var hasAnswer = false
-        var sentAt = ContinuousClock.now
+        let commit = SentCommit(number, on: connection)
         begin()
         open = connection
         defer { open = nil }
@@ -96,25 +98,33 @@ final class PostgreSQLStore: JournalTables {
             try send("BEGIN")
             try drop(kept.begin(at: now), at: now)
             try body()
+            commit.isEmpty = changed.isEmpty && isEmpty
             try sendLast(number, at: now)
-            isCommitSent = true
-            sentAt = .now
-            try send("COMMIT") { hasAnswer = $0.tag == "COMMIT" }
-            try asking { () throws(ServerError) in try connection.synchronize() }
+            commit.sentAt = .now
+            try send("COMMIT") { commit.hasAnswer = $0.tag == "COMMIT" }
+            commit.isSent = true
+            try awaitAnswer(to: commit)
         } catch {
-            if isCommitSent, error.kind == .away, try seat.wasCommitted(number) {
-                return try noteCommitWithoutResults()
+            guard commit.isSent, [.away, .undecided].contains(error.kind) else {
+                kept.rollBack()
+                throw rolledBack(on: connection, error)
             }
-            kept.rollBack()
-            throw rolledBack(on: connection, error)
+            if error.kind == .away { commit.connection = nil }
+            undecided = commit
+            if try decide() { return }
+            throw seat.fault(.interrupted, error.detail)
         }
-        guard hasAnswer else {
+        try noteCommitted(commit)
+    }
+
+    func noteCommitted(_ commit: SentCommit) throws(StoreFault) {
+        guard commit.hasAnswer else {
             kept.rollBack()
             throw seat.fault(.unfit, "the server has not committed a transaction")
         }
         seat.noteCommit()
-        trust.extend(from: sentAt)
-        committedAt = sentAt
+        trust.extend(from: commit.sentAt)
+        committedAt = commit.sentAt
         kept.commit()
         holds.subtract(endedHolds)
     }
@@ -134,24 +144,29 @@ final class PostgreSQLStore: JournalTables {
     }
 
     private func begin() {
+        isEmpty = true
         changed.removeAll()
         endedHolds.removeAll()
         latest.removeAll()
         hasNewNames = false
     }
 
+    /// The transaction was committed, and its connection is lost.
+    func noteCommitWithoutAnswer() {
+        holds.subtract(endedHolds)
+        open = nil
+    }
+
     /// Undoes a failed transaction.
     ///
     /// - Returns: why it has failed; `interrupted` if the connection was lost and is there again.
-    private func rolledBack(
+    func rolledBack(
         on connection: ServerConnection, _ fault: StoreFault
     ) -> StoreFault {
         if fault.kind == .away {
             // A lost connection has taken its transaction with it.
-            guard (try? seat.connected()) === connection else {
-                return (try? seat.connected()) == nil
-                    ? fault : seat.fault(.interrupted, fault.detail)
-            }
+            guard let present = try? seat.connected() else { return fault }
+            guard present === connection else { return seat.fault(.interrupted, fault.detail) }
         }
         do throws(ServerError) {
             try connection.send("ROLLBACK")
@@ -161,14 +176,6 @@ final class PostgreSQLStore: JournalTables {
             seat.leave()
         }
         return fault
-    }
-
-    /// The transaction was committed, and the results of its statements were lost.
-    private func noteCommitWithoutResults() throws(StoreFault) {
-        holds.subtract(endedHolds)
-        open = nil
-        try readKept()
-        while try readEnded(atMost: Self.readCount) {}
     }
 
     private func sendLast(_ number: Int64, at now: Int64) throws(StoreFault) {
@@ -253,6 +260,7 @@ final class PostgreSQLStore: JournalTables {
         _ whenDone: @escaping (Rows) -> Void = { _ in }
     ) throws(StoreFault) {
         try flush()
+        isEmpty = false
         try send(sql, parameters, whenDone)
     }
 
@@ -262,8 +270,18 @@ final class PostgreSQLStore: JournalTables {
     func rows(_ sql: String, _ parameters: Parameters = Parameters()) throws(StoreFault) -> Rows {
         try flush()
         let connection: ServerConnection
-        if let open { connection = open } else { connection = try seat.connected() }
+        if let open { connection = open } else { connection = try present() }
         return try asking { () throws(ServerError) in try connection.rows(sql, parameters) }
+    }
+
+    /// The connection of the seat.
+    ///
+    /// - Throws: `away` also while a transaction is undecided: its results come first.
+    private func present() throws(StoreFault) -> ServerConnection {
+        guard undecided?.isCommitted ?? true else {
+            throw seat.fault(.away, "the database server does not answer")
+        }
+        return try seat.connected()
     }
 
     private func send(
@@ -293,6 +311,7 @@ final class PostgreSQLStore: JournalTables {
     func flush() throws(StoreFault) {
         guard !changed.isEmpty else { return }
         let connection = try connectionOfTransaction()
+        isEmpty = false
         let (store, milliseconds) = (self, limits.retainedMilliseconds)
         try asking { () throws(ServerError) in
             try changed.send(on: connection, retained: milliseconds) { store.kept.noteEnded($0) }

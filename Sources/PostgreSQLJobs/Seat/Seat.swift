@@ -37,9 +37,12 @@ final class Seat {
     /// How long the lock of a session that ends is waited for.
     private static let lockPatience = Duration.seconds(5)
     private static let lockPause = Duration.milliseconds(20)
-    /// The pause between two attempts to connect while a transaction is undecided.
-    private static let connectPause = Duration.milliseconds(100)
-    private static let connectSeconds = 3
+    /// How long the journal's thread waits for a server that does not answer: for a connection, for
+    /// the lock of its earlier session, for a step of taking the seat again, and for a statement.
+    private static let connectPatience = Duration.milliseconds(100)
+    private static let relockPatience = Duration.milliseconds(200)
+    private static let stepPatience = Duration.seconds(1)
+    private static let statementPatience = Duration.seconds(4)
     /// The pause between two looks of a daemon that waits for the seat.
     private static let lookPause = Duration.milliseconds(400)
 
@@ -49,6 +52,11 @@ final class Seat {
     private let closing: Latch
     private let whenLost: @Sendable (StoreFault) -> Void
     private var live: ServerConnection?
+    /// A connection that is being made, and one that has not taken the seat again yet.
+    private var connecting: ServerConnecting?
+    private var candidate: ServerConnection?
+    /// Whether the seat was taken: from then on a server that is away is not waited for.
+    private var isTaken = false
     private var server: ServerIdentity?
     private(set) var epoch: Int64 = 0
     /// The number of the latest transaction that is known to be committed.
@@ -119,6 +127,12 @@ final class Seat {
         live = connection
     }
 
+    /// The tables are read: from here on, no statement of this thread waits for long.
+    func noteOpened() {
+        isTaken = true
+        live?.patience = Self.statementPatience
+    }
+
     /// The connection that has the seat; connects anew if it was lost.
     ///
     /// - Throws: `away`, or why the seat is another daemon's.
@@ -130,9 +144,12 @@ final class Seat {
     }
 
     private func takeAgain() throws(StoreFault) -> ServerConnection {
-        let connection = try connect()
+        let connection: ServerConnection
+        if let candidate { connection = candidate } else { connection = try connect() }
+        // A fault forgets it.
+        candidate = connection
         try endEarlierSession(on: connection)
-        guard try lock(on: connection) else {
+        guard try lock(on: connection, for: Self.relockPatience) else {
             // The daemon that holds it may have raised the epoch already.
             _ = try readBatch(on: connection)
             throw fault(.away, "another session holds the seat")
@@ -145,30 +162,20 @@ final class Seat {
                 "UPDATE workerd.seats SET taken_at = now() WHERE id = $1::bigint::integer",
                 parameters)
         }
+        candidate = nil
         live = connection
+        connection.patience = Self.statementPatience
         return connection
     }
 
     /// Decides whether a transaction was committed whose answer was lost.
     ///
-    /// - Throws: `away` if the store is closed meanwhile, or why the seat is another daemon's.
-    /// - Blocks: until the server is there again.
+    /// - Throws: `away` if that can't be known yet, or why the seat is another daemon's.
+    /// - Blocks: for a few hundred milliseconds at most.
     func wasCommitted(_ number: Int64) throws(StoreFault) -> Bool {
-        var hasTold = false
-        while true {
-            do throws(StoreFault) {
-                _ = try takeAgain()
-                return batch == number
-            } catch {
-                if let loss { throw loss }
-                if !hasTold {
-                    log.warning(
-                        "\(error); a transaction was in flight, and its jobs are answered then")
-                }
-                hasTold = true
-                if closing.wait(until: .now + Self.connectPause) { throw error }
-            }
-        }
+        live = nil
+        _ = try takeAgain()
+        return batch == number
     }
 
     /// Waits until the seat is free, and takes its lock.
@@ -228,23 +235,41 @@ final class Seat {
     func noteCommit() { batch += 1 }
 
     /// Closes the connection, which gives the seat back.
-    func leave() { live = nil }
+    func leave() {
+        live = nil
+        candidate = nil
+        connecting = nil
+    }
 
     // MARK: - Steps
 
     private func connect() throws(StoreFault) -> ServerConnection {
-        let connection: ServerConnection
-        do throws(ServerError) {
-            connection = try ServerConnection(to: address.text, seconds: Self.connectSeconds)
-        } catch {
-            throw fault(.away, "can't connect: \(error)")
-        }
+        let connection = try establish()
+        connection.patience = isTaken ? Self.stepPatience : nil
         let found = try ServerIdentity(of: connection, address)
         if let server, !server.isSame(as: found) {
             throw lose("it is another database server than before, or an older state of it")
         }
         server = found
         return connection
+    }
+
+    private func establish() throws(StoreFault) -> ServerConnection {
+        do throws(ServerError) {
+            let attempt: ServerConnecting
+            if let connecting {
+                attempt = connecting
+            } else {
+                attempt = try ServerConnecting(to: address.text)
+            }
+            connecting = nil
+            let patience = isTaken ? Self.connectPatience : ServerConnecting.limit
+            if let connection = try attempt.advance(for: patience) { return connection }
+            connecting = attempt
+        } catch {
+            throw fault(.away, "can't connect: \(error)")
+        }
+        throw fault(.away, "can't connect: the server does not answer")
     }
 
     /// Ends the session that this process had before, if it still holds the lock.
@@ -317,7 +342,7 @@ final class Seat {
         let lost = loss ?? fault(.lost, reason)
         if loss == nil {
             loss = lost
-            live = nil
+            leave()
             whenLost(lost)
         }
         return lost
@@ -329,8 +354,9 @@ final class Seat {
 
     /// The fault that an error of the server is; a lost connection is not used any more.
     func fault(of error: ServerError) -> StoreFault {
-        if error.isLost {
+        if error.isLost || error.isLate {
             live = nil
+            candidate = nil
             return fault(.away, "the connection is lost: \(error)")
         }
         if error.isSeatLost { return lose("another daemon has taken the seat") }

@@ -14,6 +14,7 @@ internal import CPostgreSQL
     private enum Awaited {
         case preparation(String)
         case result((Rows) -> Void)
+        case synchronization
     }
 
     /// Statements sent before their results are read: the server must not wait for this side to
@@ -28,48 +29,23 @@ internal import CPostgreSQL
     private var sentByteCount = 0
     private var lastName = 0
 
-    /// Connects to a server.
+    /// How long an answer is waited for; nil for as long as it takes.
+    var patience: Duration?
+    /// The first error of the statements whose results are being read.
+    private var failure: ServerError?
+
+    /// Takes over a connection that is established.
     ///
-    /// - Parameters:
-    ///   - address: a URI or a list of `keyword=value`, as libpq takes it.
-    ///   - seconds: after how many seconds an attempt is given up, unless the address says it.
-    /// - Throws: why it can't; `isLost` then.
-    /// - Blocks: for the server and for names of hosts.
-    init(to address: String, seconds: Int) throws(ServerError) {
-        // Later ones take the place of earlier ones, and the address is read where it stands.
-        let keywords = [
-            "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
-            "tcp_user_timeout", "fallback_application_name", "dbname", "client_encoding",
-        ]
-        let values = ["\(seconds)", "2", "1", "3", "5000", "workerd", address, "UTF8"]
-        guard let handle = unsafe Self.connect(keywords, values) else {
-            throw ServerError(code: "", message: "there is no memory for a connection")
-        }
+    /// - Throws: why it does not serve.
+    init(_ handle: OpaquePointer) throws(ServerError) {
         unsafe self.handle = unsafe handle
-        guard unsafe PQstatus(handle) == CONNECTION_OK else {
-            let message = lastMessage
-            throw ServerError(code: "", message: message)
-        }
         unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
-        guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost }
+        // Otherwise a send could wait for a server that has stopped reading.
+        guard unsafe PQsetnonblocking(handle, 1) == 0, unsafe PQenterPipelineMode(handle) == 1
+        else { throw lost }
     }
 
     deinit { unsafe PQfinish(handle) }
-
-    private static func connect(_ keywords: [String], _ values: [String]) -> OpaquePointer? {
-        let all = unsafe (keywords + values).map { unsafe copied($0) }
-        defer { unsafe all.forEach { text in unsafe text?.deallocate() } }
-        let first = unsafe all[..<keywords.count].map { unsafe UnsafePointer($0) } + [nil]
-        let second = unsafe all[keywords.count...].map { unsafe UnsafePointer($0) } + [nil]
-        return unsafe PQconnectdbParams(first, second, 1)
-    }
-
-    private static func copied(_ text: String) -> UnsafeMutablePointer<CChar>? {
-        let bytes = text.utf8CString
-        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-        for (place, byte) in bytes.enumerated() { unsafe copy[place] = byte }
-        return unsafe copy
-    }
 
     // MARK: - Properties of the server
 
@@ -96,12 +72,7 @@ internal import CPostgreSQL
         return unsafe String(cString: value)
     }
 
-    private var lastMessage: String {
-        guard let text = unsafe PQerrorMessage(handle) else { return "" }
-        let message = unsafe String(cString: text)
-        let line = message.split(separator: "\n").joined(separator: "; ")
-        return line.isEmpty ? "the server closed the connection" : line
-    }
+    private var lastMessage: String { unsafe ServerError.message(of: handle) }
 
     private var lost: ServerError { ServerError(code: "", message: lastMessage) }
 
@@ -169,33 +140,69 @@ internal import CPostgreSQL
 
     /// Waits for the results of all sent statements.
     ///
-    /// - Throws: the first error; the statements behind it were skipped.
+    /// - Throws: the first error; the statements behind it were skipped. `isLate` if the server has
+    ///   not answered within the patience: then `goOn` waits on.
     /// - Blocks: for the server.
     func synchronize() throws(ServerError) {
         guard unsafe PQpipelineSync(handle) == 1 else {
             awaited = []
             throw lost
         }
-        let all = awaited
-        awaited = []
+        awaited.append(.synchronization)
         sentByteCount = 0
-        var failure: ServerError?
-        for one in all {
+        failure = nil
+        try goOn()
+    }
+
+    /// Goes on waiting after a `synchronize` that was late.
+    ///
+    /// - Throws: as `synchronize`.
+    /// - Blocks: for the server.
+    func goOn() throws(ServerError) {
+        var readCount = 0
+        defer { awaited.removeFirst(min(readCount, awaited.count)) }
+        for one in awaited {
             do throws(ServerError) {
-                let rows = try next()
-                if case .result(let whenDone) = one, failure == nil { whenDone(rows) }
+                switch one {
+                case .synchronization: try readSync()
+                case .preparation: _ = try next()
+                case .result(let whenDone):
+                    let rows = try next()
+                    if failure == nil { whenDone(rows) }
+                }
             } catch {
+                if error.isLate { throw error }
                 if case .preparation(let sql) = one { names[sql] = nil }
                 if failure == nil { failure = error }
-                if error.code.isEmpty { throw failure ?? error }
+                if error.code.isEmpty {
+                    readCount = awaited.count
+                    throw failure ?? error
+                }
             }
+            readCount += 1
         }
-        try readSync()
         if let failure { throw failure }
+    }
+
+    /// Waits until a result can be read without waiting.
+    ///
+    /// - Throws: `isLate` after the patience, or the loss of the connection.
+    private func awaitResult() throws(ServerError) {
+        let limit = patience.map { ContinuousClock.now + $0 }
+        while true {
+            let isFlushing = unsafe PQflush(handle) == 1
+            guard unsafe PQisBusy(handle) == 1 else { return }
+            guard ServerSocket.wait(socket, alsoToWrite: isFlushing, until: limit) else {
+                throw ServerError(
+                    code: ServerError.lateCode, message: "the server does not answer")
+            }
+            guard unsafe PQconsumeInput(handle) == 1 else { throw lost }
+        }
     }
 
     /// Reads the result of one statement, and the end of its results.
     private func next() throws(ServerError) -> Rows {
+        try awaitResult()
         guard let result = unsafe PQgetResult(handle) else { throw lost }
         let status = unsafe PQresultStatus(result)
         let rows = unsafe Rows(result)
@@ -226,6 +233,7 @@ internal import CPostgreSQL
     }
 
     private func readSync() throws(ServerError) {
+        try awaitResult()
         guard let result = unsafe PQgetResult(handle) else { throw lost }
         defer { unsafe PQclear(result) }
         guard unsafe PQresultStatus(result) == PGRES_PIPELINE_SYNC else { throw lost }
@@ -244,5 +252,15 @@ internal import CPostgreSQL
             unsafe PQfreemem(notice)
         }
         return hasSome
+    }
+}
+
+extension ServerError {
+    /// The latest message of a connection.
+    static func message(of handle: OpaquePointer) -> String {
+        guard let text = unsafe PQerrorMessage(handle) else { return "" }
+        let message = unsafe String(cString: text)
+        let line = message.split(separator: "\n").joined(separator: "; ")
+        return line.isEmpty ? "the server closed the connection" : line
     }
 }

@@ -7,6 +7,12 @@ struct ServerError: Error, CustomStringConvertible {
     /// The server's first message, or libpq's.
     let message: String
 
+    /// Of an answer that was not there in time; the statement may be done yet.
+    static let lateCode = "WD003"
+
+    /// Whether the server has not answered in time.
+    var isLate: Bool { code == Self.lateCode }
+
     /// Whether there is no connection any more.
     var isLost: Bool {
         // Class 08: connection exceptions; the others: the server or this session is ended.
@@ -28,5 +34,5 @@ struct ServerError: Error, CustomStringConvertible {
     /// a lock was not free, the statement was cancelled or in a deadlock.
     var isPassing: Bool { ["40", "53", "55", "57", "58"].contains(code.prefix(2)) }
 
-    var description: String { code.isEmpty ? message : "\(message) (SQLSTATE \(code))" }
+    var description: String { code.isEmpty || isLate ? message : "\(message) (SQLSTATE \(code))" }
 }

@@ -72,9 +72,23 @@ extension WorkerExchange {
         else {
             return false
         }
+        guard !remote.isStored || isTrusted() else {
+            awaitTrust()
+            return false
+        }
         if door?.isNext(taker.reply) == true { return true }
         hasUnanswered = true
         return false
+    }
+
+    /// Matches again in a while: another daemon may have the store by now.
+    private func awaitTrust() {
+        guard trustTimeout == nil else { return }
+        let exchange = Confined(self, to: loop)
+        trustTimeout = loop.schedule(at: loop.now.advanced(by: Self.trustPause)) {
+            exchange.value.trustTimeout = nil
+            exchange.value.match()
+        }
     }
 
     private func deliver(_ remote: RemoteJob, to taker: Taker) {

@@ -117,6 +117,8 @@ final class WorkerExchange {
     /// The time that a TAKE waits at least: a job that was accepted before it is with its thread by
     /// then, and the earlier answers of its connection are written.
     static let patienceMin = Duration.milliseconds(10)
+    /// The time between two looks at a store that is not trusted.
+    static let trustPause = Duration.milliseconds(20)
     /// The pause in milliseconds after a GIVEBACK without AFTER.
     static let usualPause = 100
     /// The pause in milliseconds of a pool's job that no worker could have.
@@ -144,6 +146,10 @@ final class WorkerExchange {
     var noteCompletion: (Completion) -> Void = { _ in }
     /// Called for a job that has expired before a worker took it.
     var noteExpired: (JobID) -> Void = { _ in }
+    /// Whether jobs that are kept may begin.
+    var isTrusted: () -> Bool = { true }
+    /// Looks whether they may again, while jobs wait for that.
+    var trustTimeout: ThreadRunLoop.Timeout?
     /// Whether a job has neither ended nor been left to the store.
     var isActive: (JobID) -> Bool = { _ in true }
     /// Whether the scheduler's effects are being carried out: jobs may be retracted by one of them.

@@ -82,6 +82,10 @@ import Testing
                 pause(milliseconds: random.below(60))
                 if random.chance(40) {
                     try server.control("restart")
+                } else if random.chance(30) {
+                    try server.control("freeze")
+                    pause(milliseconds: random.below(60))
+                    try server.control("thaw")
                 } else {
                     try PostgreSQLServer.run(
                         """
