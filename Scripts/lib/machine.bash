@@ -175,7 +175,7 @@ how_to_enable() {
 copy_sources() {
     local file
     git -C "$repository" ls-files -z --cached --others --exclude-standard -- \
-        Package.swift Sources Tests |
+        Package.swift Sources Tests Scripts/lib |
         while IFS= read -r -d '' file; do
             if [ -f "$repository/$file" ]; then printf '%s\0' "$file"; fi
         done | tar -C "$repository" --null -T - -cf - | tar -C "$1" -xf -

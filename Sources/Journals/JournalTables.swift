@@ -33,6 +33,9 @@ package protocol JournalTables: AnyObject {
         at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault)
 
+    /// Jobs that were submitted in the store itself; nil if none can be.
+    var submittedJobs: (any SubmittedTable)? { get }
+
     /// Whether transactions may be undecided.
     var mayBeUndecided: Bool { get }
 
@@ -44,8 +47,8 @@ package protocol JournalTables: AnyObject {
     func decide() throws(StoreFault) -> Bool
 
     /// Drops jobs that were accepted by such a transaction, and refused to their clients meanwhile;
-    /// part of a transaction.
-    func drop(accepted ids: [JobID]) throws(StoreFault)
+    /// submitted ones are at their places again. Part of a transaction.
+    func drop(accepted jobs: [NewJob]) throws(StoreFault)
 
     /// Keeps ended jobs within other limits from now on.
     func limit(_ limits: StoreLimits)
@@ -155,13 +158,16 @@ extension JournalTables {
 
     package func beat(at now: Int64) throws(StoreFault) {}
 
+    /// None: only this daemon has the file.
+    package var submittedJobs: (any SubmittedTable)? { nil }
+
     /// False: a file is written or not when a transaction returns.
     package var mayBeUndecided: Bool { false }
 
     /// False: no transaction is undecided.
     package func decide() throws(StoreFault) -> Bool { false }
 
-    package func drop(accepted ids: [JobID]) throws(StoreFault) {
+    package func drop(accepted jobs: [NewJob]) throws(StoreFault) {
         preconditionFailure("every transaction is decided")
     }
 

@@ -15,7 +15,10 @@ extension JournalWriter {
         case .begun, .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
         case .release: break
         case .limit(let limits): store.limit(limits)
-        case .serve(let selectors): recoveryCounter.serve(selectors)
+        case .serve(let selectors):
+            recoveryCounter.serve(selectors)
+            tryRefusedAgain()
+        case .settleSubmitted(let answer): settled(answer)
         case .claim(let queues, let ticket):
             let result = answers.claimed[ticket] ?? blockers(of: queues, store)
             if case .success(let jobs) = result { recoveryCounter.give(jobs) }
@@ -23,6 +26,7 @@ extension JournalWriter {
         case .answer(let send):
             self.send = send
             scheduleStockTaking()
+            watchSubmitted()
         case .acceptOnce(let new, _) where fault == nil && answers.existing[new.job.id] != nil:
             if let other = answers.existing[new.job.id] { answers.append(.existing(other)) }
         case .settle(_, _, _, let ticket):

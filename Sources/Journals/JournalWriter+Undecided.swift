@@ -18,7 +18,7 @@ extension JournalWriter {
         /// When clients no longer wait.
         let limit: Instant
         /// The new jobs of its refused requests.
-        var refused: [JobID]?
+        var refused: [NewJob]?
     }
 
     /// How long clients wait for a database server that does not answer.
@@ -47,7 +47,7 @@ extension JournalWriter {
         loop.add(timer)
     }
 
-    private func decide() {
+    func decide() {
         guard let store, let undecided else { return }
         let isCommitted: Bool
         do throws(StoreFault) {
@@ -88,7 +88,9 @@ extension JournalWriter {
             health.noteFailure(waiting.fault, at: wall.unixMilliseconds())
             // Others change more than new rows: their commands wait until it is decided.
             guard waiting.batch.areRefusable else { return }
-            waiting.refused = waiting.batch.newJobs.filter { waiting.answers.existing[$0] == nil }
+            waiting.refused = waiting.batch.newJobs.filter {
+                waiting.answers.existing[$0.job.id] == nil
+            }
             let batch = waiting.batch
             waiting.batch = PendingCommands(recordsOf: batch)
             undecided = waiting

@@ -9,9 +9,7 @@ extension JournalWriter {
         _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         switch commands[place] {
-        case .accept(let new):
-            try store.accept(new.job)
-            noteMemory(new)
+        case .accept(let new): try accept(new, store)
         case .run(let runs):
             for made in runs {
                 try write(made, to: store, at: now, &answers)
@@ -22,10 +20,10 @@ extension JournalWriter {
         case .acceptOnce(let new, let claim):
             if let other = try store.giveName(claim, to: new.job.id, at: now) {
                 answers.existing[new.job.id] = other
+                noteMemory(new)
             } else {
-                try store.accept(new.job)
+                try accept(new, store)
             }
-            noteMemory(new)
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part)
         case .fire(let part, let ticket):
@@ -70,6 +68,7 @@ extension JournalWriter {
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
             answers.claimed[ticket] = blockers(of: queues, store)
+        case .settleSubmitted(let answer): try store.submittedJobs?.settle(answer)
         case .begun, .hold, .confirm, .answer, .limit, .serve: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
@@ -94,6 +93,13 @@ extension JournalWriter {
         } else {
             try store.accept(made.new.job, of: made.run)
         }
+    }
+
+    /// Keeps a new job; one that was submitted in the store leaves its place there.
+    private func accept(_ new: NewJob, _ store: any JournalTables) throws(StoreFault) {
+        try store.accept(new.job)
+        noteMemory(new)
+        if let submitted = new.submitted { try store.submittedJobs?.remove(submitted) }
     }
 
     /// Records that a new job is in memory: the parked jobs of its queue are behind it.

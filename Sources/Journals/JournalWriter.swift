@@ -54,7 +54,8 @@ package final class JournalWriter {
     var undecided: Undecided?
     var decisionTimer: ThreadRunLoop.Timer?
     /// Jobs that were accepted after all when they had been refused: to be dropped.
-    var refused: [JobID] = []
+    var refused: [NewJob] = []
+    var submitted = SubmittedWatch()
     /// Whether a transaction is being written.
     var isWriting = false
     /// Fires the buffer if it is not empty; returns whether it was not.
@@ -162,6 +163,7 @@ package final class JournalWriter {
         decisionTimer = nil
         beatTimer?.invalidate()
         beatTimer = nil
+        submitted.close()
         let isWritten = !health.isFailing && undecided == nil
         store?.end(isWritten: isWritten)
         store = nil
@@ -232,6 +234,7 @@ package final class JournalWriter {
                 health.noteSuccess(at: wall.unixMilliseconds())
                 health.noteMoving(store.checkpointFault)
                 refused = []
+                if store.submittedJobs?.hasNews == true { lookForSubmitted(in: .zero) }
             } catch {
                 guard error.kind != .undecided else {
                     return noteUndecided(batch, answers, because: error)

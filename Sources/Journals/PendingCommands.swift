@@ -54,12 +54,12 @@ struct PendingCommands {
     var areRefusable: Bool { !batches.contains { $0.contains(where: \.isLasting) } }
 
     /// The jobs that it accepts.
-    var newJobs: [JobID] {
+    var newJobs: [NewJob] {
         batches.flatMap { commands in
-            commands.flatMap { command -> [JobID] in
+            commands.flatMap { command -> [NewJob] in
                 switch command {
-                case .accept(let new), .acceptOnce(let new, _): [new.job.id]
-                case .run(let runs): runs.map(\.new.job.id)
+                case .accept(let new), .acceptOnce(let new, _): [new]
+                case .run(let runs): runs.map(\.new)
                 default: []
                 }
             }

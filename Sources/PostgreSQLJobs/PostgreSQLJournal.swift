@@ -22,6 +22,7 @@ package final class PostgreSQLJournal: JournalStore {
     ///
     /// - Parameters:
     ///   - attemptsPath: the file in which attempts are noted, on this machine.
+    ///   - payloadByteCountMax: the largest payload that SQL may submit.
     ///   - selectors: the selectors that have a handler.
     ///   - standby: waits for another daemon that has the seat; nil throws `inUse`.
     ///   - whenLost: called once if another daemon has taken the seat: no job may begin any more.
@@ -31,7 +32,8 @@ package final class PostgreSQLJournal: JournalStore {
     /// - Blocks: for the server.
     package static func open(
         _ address: ServerAddress, attemptsPath: String, limits: StoreLimits,
-        serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
+        payloadByteCountMax: Int = 512 << 20, serving selectors: Set<String>,
+        window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, log: StoreLog, standby: SeatStandby? = nil,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
@@ -46,7 +48,8 @@ package final class PostgreSQLJournal: JournalStore {
                 serving: selectors, window, at: wall.unixMilliseconds())
             // Only now are its entries in the store; and no job has begun.
             let attempts = try recovering.makeAttempts()
-            seat.noteOpened()
+            try store.limitSubmits(payloadByteCountMax)
+            try seat.noteOpened()
             return JournalThread.Opened(store, counter, recovery, attempts)
         }
         return (PostgreSQLJournal(address, journal, closing, trust), recovery)

@@ -55,8 +55,9 @@ struct OpenedStore {
                 throw StoreFault(.unfit, path: "store", detail: "it is no address of a database")
             }
             let (journal, recovery) = try PostgreSQLJournal.open(
-                address, attemptsPath: attempts, limits: StoreLimits(limits), serving: selectors,
-                window: window, clocks: clocks, log: storeLog,
+                address, attemptsPath: attempts, limits: StoreLimits(limits),
+                payloadByteCountMax: limits.payloadBytes, serving: selectors, window: window,
+                clocks: clocks, log: storeLog,
                 standby: SeatStandby(begin: whenWaiting, goesOn: isWanted), whenLost: whenLost)
             return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
         }

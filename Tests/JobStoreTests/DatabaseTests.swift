@@ -43,6 +43,28 @@ struct `A database` {
             try PostgreSQLServer.run("SELECT epoch FROM workerd.seats", at: address) == "1\n")
     }
 
+    @Test func `with an older schema gets what it lacks`() throws {
+        let address = try PostgreSQLServer.shared.get().makeDatabase()
+        #expect(try Self.fault(of: address) == nil)
+        try PostgreSQLServer.run(
+            """
+            DROP ROUTINE workerd.perform(text, text, text, text, interval, text, text, integer,
+                interval, interval, text);
+            DROP ROUTINE workerd.perform(text, text, bytea, text, interval, text, text, integer,
+                interval, interval, text);
+            DROP TABLE workerd.submitted;
+            UPDATE workerd.settings SET value = 1 WHERE name = 'schema_version'
+            """, at: address)
+        #expect(try Self.fault(of: address) == nil)
+        #expect(
+            try PostgreSQLServer.run(
+                """
+                SELECT value FROM workerd.settings WHERE name = 'schema_version';
+                SELECT workerd.perform('images', 'echo') IS NOT NULL;
+                SELECT count(*) FROM workerd.submitted
+                """, at: address) == "2\nt\n1\n")
+    }
+
     @Test func `whose schema is another program's is refused`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         try PostgreSQLServer.run(

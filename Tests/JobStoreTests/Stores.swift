@@ -166,7 +166,7 @@ enum Reply {
     /// - Returns: nil for an unasked message.
     static func text(_ answer: StoreAnswer) -> String? {
         switch answer {
-        case .counted: nil
+        case .counted, .submitted: nil
         // Neighbours may come together or apart.
         case .accepted(let count, let fault):
             Array(repeating: fault == nil ? "accepted" : "refused", count: count)

@@ -295,7 +295,7 @@ package final class TwinStore: JobStore {
                 queues.contains($0.queue) && $0.isBlocker
             }.sorted { TwinBook.place($0) < TwinBook.place($1) }
             return [.claimed(ticket: ticket, result(blockers))]
-        case .find, .findPayload, .findNamed, .findExpired, .list: break
+        case .find, .findPayload, .findNamed, .findExpired, .list, .settleSubmitted: break
         }
         return []
     }

@@ -6,10 +6,13 @@ internal import Wording
 extension JobScheduler {
     /// Accepts a job, and answers with its number or why there is none.
     ///
-    /// - Parameter run: recorded with the job, of the schedule that makes it; then `keepRuns` tells
-    ///   the store.
+    /// - Parameters:
+    ///   - run: recorded with the job, of the schedule that makes it; then `keepRuns` tells the
+    ///     store.
+    ///   - submitted: the job as it was submitted in the store; it leaves its place there.
     package mutating func perform(
-        _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
+        _ request: borrowing JobRequest, of run: ScheduleRun? = nil,
+        from submitted: SubmittedJob? = nil, _ reply: ReplyToken
     ) {
         // The one place that decides whether a store keeps a job.
         let isKept = store.isKeeping && !request.isVolatile
@@ -18,7 +21,9 @@ extension JobScheduler {
             if !isKept, let claim, let earlier = earlierJob(named: claim) {
                 return answerKnown(earlier, reply)
             }
-            if let job = try accept(request, isKept: isKept, of: run, claim, reply) {
+            if let job = try accept(
+                request, isKept: isKept, of: run, from: submitted, claim, reply)
+            {
                 answerAccepted(job.id, job, reply)
             }
         } catch {
@@ -41,8 +46,8 @@ extension JobScheduler {
 
     /// - Returns: a job in memory only; nil if the store comes first.
     private mutating func accept(
-        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?, _ claim: NameClaim?,
-        _ reply: ReplyToken
+        _ request: borrowing JobRequest, isKept: Bool, of run: ScheduleRun?,
+        from submitted: SubmittedJob?, _ claim: NameClaim?, _ reply: ReplyToken
     ) throws(JobError) -> JobEntry? {
         let now = now.unixMilliseconds
         let (group, selector) = try check(request)
@@ -57,7 +62,7 @@ extension JobScheduler {
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
         // The job then moves into its entry: one in memory only is never copied.
-        let new = queue == nil ? nil : NewJob(accepted, isParked: isParked)
+        let new = queue == nil ? nil : NewJob(accepted, isParked: isParked, from: submitted)
         let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
         guard let queue, let new else {
             if let claim { names.give(claim, to: id) }

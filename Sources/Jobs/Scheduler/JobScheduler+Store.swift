@@ -14,6 +14,8 @@ extension JobScheduler {
         case .loadedDelayed(let queue, let place, let result):
             loadedDelayed(queue, after: place, result)
         case .counted(let part): noteCounted(part)
+        // Its driver hands them in.
+        case .submitted: break
         case .confirmed(let ticket, let fault): confirmed(store.inquiries.take(ticket), fault)
         case .found(let ticket, let result): found(store.inquiries.take(ticket), result)
         case .named(let ticket, let result):

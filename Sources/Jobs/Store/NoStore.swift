@@ -82,7 +82,7 @@ package final class NoStore: JobStore {
             .listed(ticket: ticket, .success(ListedJobs(searched: listing.span.end)))
         case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .hold, .end, .putBack,
             .retry,
-            .reserve, .release, .answer, .limit, .serve:
+            .reserve, .release, .answer, .limit, .serve, .settleSubmitted:
             nil
         }
     }

@@ -69,6 +69,8 @@ package enum StoreCommand: Sendable {
     /// Tell this scheduler, the new owner of queues, their jobs that hold up others between two
     /// attempts.
     indirect case claim([QueueName], ticket: UInt64)
+    /// The jobs of the latest part of submitted ones are accepted, but for these.
+    indirect case settleSubmitted(SubmittedAnswer)
     /// Keep ended jobs within these limits from now on.
     indirect case limit(StoreLimits)
     /// These selectors have handlers from now on; jobs of others stay in the store.
@@ -90,7 +92,7 @@ package enum StoreCommand: Sendable {
         case .begun, .start, .hold, .end, .putBack, .retry: false
         case .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired, .list: false
         case .answer, .limit, .serve: false
-        case .release, .claim: false
+        case .release, .claim, .settleSubmitted: false
         }
     }
 
@@ -101,6 +103,7 @@ package enum StoreCommand: Sendable {
             true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
+        case .settleSubmitted(let answer): !answer.known.isEmpty || !answer.refusals.isEmpty
         case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
             .list, .answer, .claim, .limit, .serve:
             false
@@ -121,10 +124,13 @@ package final class NewJob: Sendable {
     package let job: Job
     /// Whether it is not in the memory of the scheduler.
     package let isParked: Bool
+    /// What it was when it was submitted in the store; nil for a job of a client.
+    package let submitted: SubmittedJob?
 
-    package init(_ job: Job, isParked: Bool) {
+    package init(_ job: Job, isParked: Bool, from submitted: SubmittedJob? = nil) {
         self.job = job
         self.isParked = isParked
+        self.submitted = submitted
     }
 }
 
@@ -236,6 +242,9 @@ package enum StoreAnswer: Sendable {
     case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)
     /// The jobs of a thread that hold up others.
     case claimed(ticket: UInt64, Result<[Job], StoreFault>)
+    /// Jobs that were submitted in the store: unasked, the only answer of its message, and the next
+    /// part comes after `settleSubmitted`.
+    case submitted([SubmittedJob])
     /// The jobs that a part of a command has cancelled.
     case cancelledPart(ticket: UInt64, Result<BulkCancelAnswer, StoreFault>)
 }

@@ -23,11 +23,15 @@ struct ChangedRows {
     private var accepted: [Job] = []
     private var begun: [(id: JobID, attempt: Attempt)] = []
     private var ends: [End] = []
+    /// Places of submitted jobs that are among the accepted ones.
+    private var submitted: [Int64] = []
     private var begunIDs: Set<JobID> = []
     private var endedIDs: Set<JobID> = []
     private var byteCount = 0
 
-    var isEmpty: Bool { accepted.isEmpty && begun.isEmpty && ends.isEmpty }
+    var isEmpty: Bool {
+        accepted.isEmpty && begun.isEmpty && ends.isEmpty && submitted.isEmpty
+    }
 
     /// Whether so much is collected that it is to be sent.
     var isFull: Bool {
@@ -45,6 +49,9 @@ struct ChangedRows {
         accepted.append(job)
         byteCount += job.payload.count
     }
+
+    /// A submitted job was accepted, or its name leads to another one.
+    mutating func remove(submitted place: Int64) { submitted.append(place) }
 
     mutating func begin(_ id: JobID, _ attempt: Attempt) {
         begun.append((id, attempt))
@@ -72,6 +79,13 @@ struct ChangedRows {
         _ noteEnded: @escaping (Rows) -> Void
     ) throws(ServerError) {
         if !accepted.isEmpty { try connection.send(Self.insert, acceptedColumns()) }
+        if !submitted.isEmpty {
+            var places = ArrayParameter(of: .bigint)
+            for place in submitted { places.append(place) }
+            var parameters = Parameters()
+            parameters.add(places)
+            try connection.send(Self.remove, parameters)
+        }
         if !begun.isEmpty { try connection.send(Self.begin, begunColumns()) }
         if !ends.isEmpty {
             try connection.send(Self.end, endColumns(milliseconds), noteEnded)
@@ -165,6 +179,8 @@ struct ChangedRows {
             AS new (id, priority, held, retries, timeout_ms, accepted_at, due_at, retry_blocks,
                 expires_at, unique_until, attempt, thread, selector, payload, order_key, carried)
         """
+
+    private static let remove = "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])"
 
     private static let begin = """
         UPDATE workerd.jobs AS job

@@ -122,11 +122,14 @@ extension PostgreSQLStore {
     }
 
     /// Drops jobs that were accepted by a transaction after all, and refused to their clients.
-    func drop(accepted ids: [JobID]) throws(StoreFault) {
+    func drop(accepted jobs: [NewJob]) throws(StoreFault) {
         var parameters = Parameters()
-        parameters.add(.numbers(ids.map(\.number)))
+        parameters.add(.numbers(jobs.map(\.job.id.number)))
         try change("DELETE FROM workerd.jobs WHERE id = ANY ($1::bigint[])", parameters)
         try change(
             "DELETE FROM workerd.unique_names WHERE job = ANY ($1::bigint[])", parameters)
+        for job in jobs {
+            if let submitted = job.submitted { try putBack(submitted) }
+        }
     }
 }

@@ -36,6 +36,7 @@ final class PostgreSQLStore: JournalTables {
     private var hasNewNames = false
     /// Whether the open transaction has sent no change.
     private var isEmpty = true
+    var submitted = SubmittedState()
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
 
@@ -277,7 +278,7 @@ final class PostgreSQLStore: JournalTables {
     /// The connection of the seat.
     ///
     /// - Throws: `away` also while a transaction is undecided: its results come first.
-    private func present() throws(StoreFault) -> ServerConnection {
+    func present() throws(StoreFault) -> ServerConnection {
         guard undecided?.isCommitted ?? true else {
             throw seat.fault(.away, "the database server does not answer")
         }
@@ -329,6 +330,10 @@ final class PostgreSQLStore: JournalTables {
         changed.accept(job)
         try flushIfFull()
     }
+
+    func remove(_ job: SubmittedJob) throws(StoreFault) { remove(submitted: job.place) }
+
+    func remove(submitted place: Int64) { changed.remove(submitted: place) }
 
     func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
         if changed.hasEnd(of: id) { try flush() }

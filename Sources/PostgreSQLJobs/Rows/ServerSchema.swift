@@ -6,13 +6,21 @@
 /// The schema `workerd` of a database.
 enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
-    static let steps: [[String]] = [tables + notes + views]
+    static let steps: [[String]] = [
+        tables + notes + views, submitting,
+    ]
 
     /// The version that this program makes.
     static var version: Int { steps.count }
 
     /// The first number of the advisory locks, "wkrd"; the second is a seat, or 0 for a migration.
     static let lockClass = 0x776B_7264
+
+    /// The second number of the lock that the daemon holds while it looks for submitted jobs.
+    static let lookingLock = -1
+
+    /// The channel that tells of submitted jobs.
+    static let channel = "workerd_submitted"
 
     private static let tables = [
         """

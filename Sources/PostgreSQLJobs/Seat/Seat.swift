@@ -51,7 +51,14 @@ final class Seat {
     /// Opened when the store is to be closed: nothing is waited for any more.
     private let closing: Latch
     private let whenLost: @Sendable (StoreFault) -> Void
-    private var live: ServerConnection?
+    private var live: ServerConnection? {
+        willSet { if live != nil, newValue !== live { whenChanged?(nil) } }
+        didSet { if let live, oldValue !== live { whenChanged?(live.socket) } }
+    }
+    /// Called with the socket of the seat's connection, and with nil before it is closed.
+    var whenChanged: ((Int32?) -> Void)? {
+        didSet { if let live { whenChanged?(live.socket) } }
+    }
     /// A connection that is being made, and one that has not taken the seat again yet.
     private var connecting: ServerConnecting?
     private var candidate: ServerConnection?
@@ -128,10 +135,19 @@ final class Seat {
     }
 
     /// The tables are read: from here on, no statement of this thread waits for long.
-    func noteOpened() {
+    func noteOpened() throws(StoreFault) {
         isTaken = true
-        live?.patience = Self.statementPatience
+        guard let live else { return }
+        live.patience = Self.statementPatience
+        try asking { () throws(ServerError) in try listen(on: live) }
     }
+
+    private func listen(on connection: ServerConnection) throws(ServerError) {
+        _ = try connection.rows("LISTEN \(ServerSchema.channel)")
+    }
+
+    /// The connection, if there is one.
+    var present: ServerConnection? { live }
 
     /// The connection that has the seat; connects anew if it was lost.
     ///
@@ -162,6 +178,7 @@ final class Seat {
                 "UPDATE workerd.seats SET taken_at = now() WHERE id = $1::bigint::integer",
                 parameters)
         }
+        try asking { () throws(ServerError) in try listen(on: connection) }
         candidate = nil
         live = connection
         connection.patience = Self.statementPatience

@@ -241,11 +241,15 @@ internal import CPostgreSQL
 
     // MARK: - News
 
-    /// Whether the server has sent a notification since the last call.
+    /// Reads what the server has sent by itself.
     ///
     /// - Throws: the loss of the connection.
-    func takeNotifications() throws(ServerError) -> Bool {
+    func consumeInput() throws(ServerError) {
         guard unsafe PQconsumeInput(handle) == 1 else { throw lost }
+    }
+
+    /// Whether a notification has been read since the last call.
+    func takeNotifications() -> Bool {
         var hasSome = false
         while let notice = unsafe PQnotifies(handle) {
             hasSome = true

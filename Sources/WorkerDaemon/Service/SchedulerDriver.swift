@@ -55,6 +55,8 @@ final class SchedulerDriver {
     var whenRoomMayBe: (() -> Void)? {
         didSet { scheduler.audience.awaitsRoom = whenRoomMayBe != nil }
     }
+    /// Called with jobs that were submitted in the store.
+    var whenSubmitted: (([SubmittedJob]) -> Void)?
     /// Called when clients are held back no longer.
     var whenRelieved: (() -> Void)?
     var threads: ThreadIncidents {
@@ -193,6 +195,7 @@ final class SchedulerDriver {
         whenCompleted = nil
         whenRoomMayBe = nil
         whenRelieved = nil
+        whenSubmitted = nil
         events?.close()
         live = nil
     }
@@ -223,10 +226,11 @@ final class SchedulerDriver {
 
     /// Accepts a job; answers with its number, or why there is none.
     func perform(
-        _ request: borrowing JobRequest, of run: ScheduleRun? = nil, _ reply: ReplyToken
+        _ request: borrowing JobRequest, of run: ScheduleRun? = nil,
+        from submitted: SubmittedJob? = nil, _ reply: ReplyToken
     ) {
         unsafe uncheckedScheduler.advance(to: Self.time(clocks))
-        unsafe uncheckedScheduler.perform(request, of: run, reply)
+        unsafe uncheckedScheduler.perform(request, of: run, from: submitted, reply)
         carryOut()
     }
 
@@ -256,6 +260,10 @@ final class SchedulerDriver {
     }
 
     private func take(_ answers: [StoreAnswer]) {
+        if case .submitted(let jobs)? = answers.first {
+            whenSubmitted?(jobs)
+            return
+        }
         input { $0.take(answers) }
         for fault in scheduler.takeFaults() { log.error(fault) }
         whenCompleted?()

@@ -27,6 +27,9 @@ extension Service: JobDoor {
             return schedules.answered(reply.number, answer)
         }
         guard reply.client != BulkRunner.client else { return bulk.answered(reply.number, answer) }
+        guard reply.client != SubmittedJobs.client else {
+            return submitted.answered(reply.number, answer)
+        }
         guard reply.client != ServingChanges.client else {
             return driver.changed(reply.number, answer)
         }

@@ -28,6 +28,7 @@ extension Service {
             ("Jobs", { self.jobLines }), ("Schedules", { self.schedules.figures }),
             ("Workers", { self.driver.exchange.figures }),
             ("Backups", { self.backups.figures }),
+            ("Submitted", { self.submitted.figures }),
             ("Threads", { self.threadLines.filter { user.scope.has(thread: $0.0) } }),
             ("Loop", { self.loopLines }), ("Cluster", { [("cluster_enabled", "0")] }),
             // The databases that have keys.

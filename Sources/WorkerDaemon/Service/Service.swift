@@ -48,6 +48,9 @@ final class Service: SessionDelegate {
     private(set) lazy var bulk = BulkRunner(driver) { [unowned self] reply, value in
         sessions[reply.client]?.fill(reply, with: value)
     }
+    private(set) lazy var submitted = SubmittedJobs(driver) { [unowned self] in
+        configuration.limits.payloadBytes
+    }
     let streams: OpenStreams
     /// Names this run of the daemon.
     let epoch = EventJournal.newEpoch()
@@ -169,6 +172,7 @@ final class Service: SessionDelegate {
                 }
             sessions[reply.client]?.fill(reply, with: value)
         }
+        driver.whenSubmitted = { [unowned self] in submitted.take($0) }
         driver.whenRelieved = { [unowned self] in
             // In a pass of its own: the driver is in the middle of the store's answers.
             let service = Confined(self, to: loop)

@@ -207,6 +207,7 @@ struct Doctor {
             ("stuck_jobs", "stuck"), ("orphaned_jobs", "orphaned"),
             ("stalled_queues", "in stalled queues"),
             ("schedules_without_room", "schedules without room"),
+            ("total_submits_refused_in_store", "refused that were submitted by SQL"),
         ].compactMap { name, words in
             figure(name).flatMap { $0 > 0 ? "\($0) \(words)" : nil }
         }
@@ -221,6 +222,9 @@ struct Doctor {
 
     private func store() -> [Finding] {
         guard let name = figures?["store"] else { return [] }
+        if name.hasPrefix("postgresql://") || name.hasPrefix("postgres://") {
+            return [.ok("store", name)]
+        }
         guard name.hasPrefix("/") else {
             return [
                 .warn(

@@ -216,6 +216,29 @@ struct AwayDatabaseTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `a submitted job whose transaction is committed late is accepted once`() throws {
+        let scene = try Scene(Self.replicate)
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            try scene.sql(Self.waitForReplica)
+            try scene.sql("SELECT workerd.perform('images', 'echo', 'lost')")
+            try scene.waitForCommit("wait_event = 'SyncRep'")
+            // Refused at the end of the time for which jobs wait.
+            #expect(
+                try scene.client.call("PERFORM", "images", "echo", "meanwhile").errorWord == "BUSY")
+            try scene.server.run(
+                "ALTER SYSTEM RESET synchronous_standby_names", in: "postgres")
+            try scene.server.run("SELECT pg_reload_conf()", in: "postgres")
+            try eventually("it is accepted, and done") {
+                try scene.sql("SELECT count(*) FROM workerd.ended WHERE result = 'lost'") == "1\n"
+            }
+            #expect(try scene.count(of: "lost") == "1\n")
+            #expect(try scene.sql("SELECT count(*) FROM workerd.submitted") == "0\n")
+            #expect(try scene.client.figure("miscounts") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `a daemon whose epoch is over writes nothing more and ends`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let daemon = try TestDaemon(

@@ -40,6 +40,7 @@ extension StoreCommand {
         case .release(let queues): "release \(queues.count) queues"
         case .claim: "claim"
         case .limit: "limits"
+        case .settleSubmitted: "settle submitted"
         case .serve(let selectors): "serve \(selectors.sorted())"
         case .find(let id, _): "find job \(id)"
         case .findPayload(let id, _): "find payload of job \(id)"

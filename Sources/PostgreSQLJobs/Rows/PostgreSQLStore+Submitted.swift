@@ -1,0 +1,235 @@
+// Jobs that were submitted by SQL.
+//
+// The daemon sleeps until a submitter notifies it, which submitters do only while it sleeps. No row
+// is missed:
+//
+//     submitter: insert the row (its table lock lasts to the end of the transaction); is the
+//                looking lock free? then notify; commit
+//     daemon:    give the looking lock back; note the last place; are other transactions open that
+//                hold the table lock? then poll; look for rows; sleep
+//
+// A submitter that found the lock taken has inserted before it was given back. Either its
+// transaction is seen as open, or it was over by then and the look sees its row.
+
+internal import Jobs
+internal import Journals
+
+/// How far the search for submitted jobs is.
+struct SubmittedState {
+    /// The connection that holds the looking lock.
+    fileprivate var lookingOn: ObjectIdentifier?
+    /// All rows up to this place are gone or refused.
+    fileprivate var low: Int64 = 0
+    /// Looks without a job since the latest one.
+    fileprivate var emptyCount = SubmittedState.lingerCount
+    /// Since when transactions are waited for that were open when the daemon went to sleep.
+    fileprivate var pollsSince: ContinuousClock.Instant?
+    fileprivate var triesRefused = true
+
+    /// How many further looks follow a job before the daemon sleeps, and the pause before each.
+    fileprivate static let lingerCount = 2
+    fileprivate static let lingerPause = Duration.milliseconds(5)
+    /// The pauses between two looks for the rows of open transactions.
+    fileprivate static let pollPauses = Duration.milliseconds(10)...Duration.seconds(2)
+    /// The pause between two looks without any reason: for rows that no function has inserted.
+    fileprivate static let sleepPause = Duration.seconds(5)
+    /// The jobs that are read at once, and their bytes.
+    fileprivate static let partCountMax = 256
+    fileprivate static let partByteCountMax = 8 << 20
+}
+
+extension PostgreSQLStore: SubmittedTable {
+    var submittedJobs: (any SubmittedTable)? { self }
+
+    func watch(_ watch: @escaping (CInt?) -> Void) { seat.whenChanged = watch }
+
+    var hasNews: Bool { seat.present?.takeNotifications() ?? false }
+
+    func takeNews() throws(StoreFault) -> Bool {
+        guard let connection = seat.present else { return false }
+        do throws(ServerError) {
+            try connection.consumeInput()
+        } catch {
+            throw seat.fault(of: error)
+        }
+        return connection.takeNotifications()
+    }
+
+    func tryRefusedAgain() { submitted.triesRefused = true }
+
+    /// Tells the function `perform` how large a payload may be.
+    func limitSubmits(_ payloadByteCountMax: Int) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(payloadByteCountMax)
+        _ = try rows(
+            """
+            INSERT INTO workerd.settings (name, value) VALUES ('payload_max', $1::bigint)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """, parameters)
+    }
+
+    // MARK: - Looking
+
+    func look(
+        without busy: Set<String>, isPolling: Bool
+    ) throws(StoreFault) -> (jobs: [SubmittedJob], pause: Duration) {
+        let connection = try present()
+        if submitted.triesRefused { try forgetRefusals() }
+        let isLooking = submitted.lookingOn == ObjectIdentifier(connection)
+        if !isLooking {
+            if isPolling { return try lookAsleep(without: busy) }
+            if try takeLookingLock() { submitted.lookingOn = ObjectIdentifier(connection) }
+        }
+        let jobs = try read(without: busy)
+        guard jobs.isEmpty else {
+            submitted.emptyCount = 0
+            return (jobs, .zero)
+        }
+        submitted.emptyCount += 1
+        guard submitted.emptyCount > SubmittedState.lingerCount else {
+            return ([], SubmittedState.lingerPause)
+        }
+        try giveLookingLockBack()
+        submitted.pollsSince = .now
+        return try lookAsleep(without: busy)
+    }
+
+    private func takeLookingLock() throws(StoreFault) -> Bool {
+        let (first, second) = (ServerSchema.lockClass, ServerSchema.lookingLock)
+        return try rows("SELECT pg_try_advisory_lock(\(first), \(second))").first?.isTrue(0) == true
+    }
+
+    private func giveLookingLockBack() throws(StoreFault) {
+        guard submitted.lookingOn != nil else { return }
+        submitted.lookingOn = nil
+        let (first, second) = (ServerSchema.lockClass, ServerSchema.lookingLock)
+        _ = try rows("SELECT pg_advisory_unlock(\(first), \(second))")
+    }
+
+    /// Looks once more after the lock was given back, or because transactions were open.
+    private func lookAsleep(
+        without busy: Set<String>
+    ) throws(StoreFault) -> (jobs: [SubmittedJob], pause: Duration) {
+        guard let since = submitted.pollsSince else {
+            return (try read(without: busy), SubmittedState.sleepPause)
+        }
+        // The order of these three statements matters, each with a snapshot of its own.
+        let last = try rows(
+            """
+            SELECT CASE WHEN is_called THEN last_value ELSE 0 END
+            FROM workerd.submitted_place_seq
+            """
+        ).first?.integer(0)
+        let isOpen = try rows(
+            """
+            SELECT EXISTS (SELECT FROM pg_locks
+                WHERE locktype = 'relation' AND relation = 'workerd.submitted'::regclass
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())
+            """
+        ).first?.isTrue(0)
+        let jobs = try read(without: busy)
+        guard jobs.isEmpty else { return (jobs, .zero) }
+        guard isOpen == false else {
+            let pauses = SubmittedState.pollPauses
+            return ([], min(max(.now - since, pauses.lowerBound), pauses.upperBound))
+        }
+        submitted.pollsSince = nil
+        if busy.isEmpty, let last { submitted.low = max(submitted.low, last) }
+        return ([], SubmittedState.sleepPause)
+    }
+
+    private func read(without busy: Set<String>) throws(StoreFault) -> [SubmittedJob] {
+        var threads = ArrayParameter(of: .text)
+        for thread in busy.sorted() { threads.append(thread) }
+        var parameters = Parameters()
+        parameters.add(submitted.low)
+        parameters.add(threads)
+        parameters.add(SubmittedState.partCountMax)
+        parameters.add(SubmittedState.partByteCountMax)
+        return try rows(
+            """
+            SELECT place, ticket::text, thread, selector, payload, priority, order_key,
+                ceil(due_at - extract(epoch FROM clock_timestamp()) * 1000)::bigint, unique_name,
+                retries, timeout_ms, expire_ms, label
+            FROM (
+                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY place
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+                FROM (
+                    SELECT * FROM workerd.submitted
+                    WHERE refusal IS NULL AND place > $1::bigint AND thread <> ALL ($2::text[])
+                    ORDER BY place LIMIT $3::bigint
+                ) AS next_jobs
+            ) AS added_up
+            WHERE bytes_before < $4::bigint ORDER BY place
+            """, parameters
+        ).all.map(Self.submittedJob)
+    }
+
+    private static func submittedJob(_ row: Row) -> SubmittedJob {
+        var options = JobOptions(
+            timeoutMilliseconds: row.optionalInteger(10),
+            retryCountMax: row.optionalInteger(9).map { Int($0) }, key: row.optionalBytes(6),
+            expireMilliseconds: row.optionalInteger(11))
+        options.label = row.optionalBytes(12)
+        var request = JobRequest(
+            thread: row.text(2), selector: row.text(3), payload: row.bytes(4),
+            priority: Priority(rawValue: Int(row.integer(5))) ?? .normal, options: options)
+        request.unique = row.optionalBytes(8).map { UniqueName($0) }
+        return SubmittedJob(
+            place: row.integer(0), ticket: row.text(1), request: request,
+            delayMilliseconds: row.optionalInteger(7).map { max(0, $0) })
+    }
+
+    // MARK: - Changes
+
+    func settle(_ answer: SubmittedAnswer) throws(StoreFault) {
+        for place in answer.known { remove(submitted: place) }
+        for refusal in answer.refusals {
+            var parameters = Parameters()
+            parameters.add(refusal.place)
+            parameters.add(refusal.reason)
+            try change(
+                "UPDATE workerd.submitted SET refusal = $2::text WHERE place = $1::bigint",
+                parameters)
+        }
+    }
+
+    /// Puts a job back that was accepted and then refused.
+    func putBack(_ job: SubmittedJob) throws(StoreFault) {
+        submitted.low = min(submitted.low, job.place - 1)
+        let (request, options) = (job.request, job.request.options)
+        var parameters = Parameters()
+        parameters.add(job.place)
+        parameters.add(job.ticket)
+        parameters.add(request.thread)
+        parameters.add(request.selector)
+        parameters.add(request.payload)
+        parameters.add(request.priority.rawValue)
+        parameters.add(options.key)
+        parameters.add(job.delayMilliseconds)
+        parameters.add(request.unique?.bytes)
+        parameters.add(options.retryCountMax.map { Int64($0) })
+        parameters.add(options.timeoutMilliseconds)
+        parameters.add(options.expireMilliseconds)
+        parameters.add(options.value.label)
+        try change(
+            """
+            INSERT INTO workerd.submitted (place, ticket, submitted_at, submitted_by, thread,
+                selector, payload, priority, order_key, due_at, unique_name, retries, timeout_ms,
+                expire_ms, label)
+            OVERRIDING SYSTEM VALUE
+            VALUES ($1::bigint, $2::text::uuid, now(), session_user, $3::text, $4::text,
+                $5::bytea, $6::bigint, $7::bytea,
+                floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $8::bigint,
+                $9::bytea, $10::bigint, $11::bigint, $12::bigint, $13::bytea)
+            ON CONFLICT DO NOTHING
+            """, parameters)
+    }
+
+    private func forgetRefusals() throws(StoreFault) {
+        _ = try rows("UPDATE workerd.submitted SET refusal = NULL WHERE refusal IS NOT NULL")
+        submitted.triesRefused = false
+        submitted.low = 0
+    }
+}
