@@ -164,6 +164,8 @@ final class PostgreSQLStore: JournalTables {
     func rolledBack(
         on connection: ServerConnection, _ fault: StoreFault
     ) -> StoreFault {
+        // What could not be sent goes with it: a read comes next, and would send it.
+        changed.removeAll()
         if fault.kind == .away {
             // A lost connection has taken its transaction with it.
             guard let present = try? seat.connected() else { return fault }
