@@ -124,7 +124,7 @@ package final class NewJob: Sendable {
     package let job: Job
     /// Whether it is not in the memory of the scheduler.
     package let isParked: Bool
-    /// What it was when it was submitted in the store; nil for a job of a client.
+    /// Its row among the submitted jobs; nil for a job of a client.
     package let submitted: SubmittedJob?
 
     package init(_ job: Job, isParked: Bool, from submitted: SubmittedJob? = nil) {

@@ -164,7 +164,7 @@ final class PostgreSQLStore: JournalTables {
     func rolledBack(
         on connection: ServerConnection, _ fault: StoreFault
     ) -> StoreFault {
-        // What could not be sent goes with it: a read comes next, and would send it.
+        // Changes that could not be sent go with it: a read comes next, and would send them.
         changed.removeAll()
         if fault.kind == .away {
             // A lost connection has taken its transaction with it.
