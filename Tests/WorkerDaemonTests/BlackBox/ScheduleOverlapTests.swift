@@ -36,6 +36,9 @@ struct `A schedule whose jobs take long` {
             let reply = try client.call(
                 "SCHEDULE", "beat", "EVERY", 10, "mail", "sleep", "600000")
             #expect(reply.text == "OK")
+            try eventually("both threads run one") {
+                try states(client) == ["running", "running", "waiting"]
+            }
             try eventually("moments are left out") { try leftOut(client) >= 20 }
             #expect(try states(client) == ["running", "running", "waiting"])
             // The waiting one begins, and the next moment makes another one.
