@@ -59,9 +59,10 @@ import Testing
 
     @Test func `tell until when the certificate is valid`() throws {
         let authority = try TestAuthority.shared()
-        let now = WallClock.unixMilliseconds() / 1_000
         let validity = try #require(
             TLSContext.testServer(try authority.issue("server")).validity)
+        // After the issue, whose second is the first one of the certificate.
+        let now = WallClock.unixMilliseconds() / 1_000
         #expect(validity.fault(atUnixSeconds: now) == nil)
         #expect(
             validity.fault(atUnixSeconds: now + 31 * 86_400) == "expired on \(validity.lastDay)")
