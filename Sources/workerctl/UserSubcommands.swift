@@ -22,7 +22,8 @@ enum UserSubcommands {
                     The file is \(usualFile) or what --file says. workerd reads it when it
                     starts, and at each reload.
                     """, wordCount: 1...2,
-                options: [.file, .roles, .threads, .selectors, .payloads, .finish], run: user),
+                options: [.file, .roles, .threads, .selectors, .payloads, .finish],
+                summaries: [.file: "the users file; \(usualFile) if not given"], run: user),
             Subcommand(
                 name: "page", arguments: "",
                 summary: "Prints the address of the page, good once and for a minute.",

@@ -20,6 +20,12 @@ import WorkerDaemon
         SecretDigest(of: Array(run.text.dropLast().utf8))
     }
 
+    @Test(.timeLimit(.minutes(5))) func `are in the file that --file says`() throws {
+        let help = try CommandLineRun(["user", "--help"]).text
+        #expect(help.contains("--file FILE            the users file; /etc/workerd/users if not"))
+        #expect(!help.contains("the payload is"))
+    }
+
     @Test(.timeLimit(.minutes(5))) func `come, change their secrets and go`() throws {
         let file = try TestDirectory()
         let path = file.file("users")
