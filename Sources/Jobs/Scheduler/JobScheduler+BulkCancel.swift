@@ -272,7 +272,9 @@ extension JobScheduler {
         guard let queue = queues[name], !queue.isOrphaned else {
             return queues.removeOrphan(job, from: name)
         }
-        if !served.countsAsParked(job.selector) {
+        if served.closedSelectors.contains(job.selector) {
+            queues.removeClosed(job, from: queue)
+        } else if served.knownSelector(job.selector) == nil {
             queues.removeUnserved(job, from: name)
         } else {
             queues.unpark(job.id, job.state, byteCount: job.byteCount, from: queue)

@@ -109,8 +109,12 @@ extension JobScheduler {
             let found = queue.delayed.loadEnded(batch, after: place) { book.active($0) != nil }
             // Going down: they are in the store, and stay there.
             guard !stage.keepsDelayed else { return }
-            for job in found.jobs where isServed(job, of: queue) {
-                loadedDelayed(job, isCurrent: found.isCurrent, queue)
+            for job in found.jobs {
+                if isServed(job, of: queue) {
+                    loadedDelayed(job, isCurrent: found.isCurrent, queue)
+                } else if found.isCurrent, served.closedSelectors.contains(job.selector) {
+                    queues.skip(job, .delayed, in: queue)
+                }
             }
             bringMore(of: queue)
             offerLine(of: queue)
