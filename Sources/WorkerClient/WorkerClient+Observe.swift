@@ -15,8 +15,15 @@ extension WorkerClient {
     /// - Thread: any thread.
     /// - Blocks: until the job has ended.
     public func observe(_ id: UInt64, _ body: (JobNews) -> Bool) throws(WorkerClientError) {
+        try observe(id, withOutput: false, body)
+    }
+
+    /// Observes a job, and calls `body` also when its program has written something.
+    package func observe(
+        _ id: UInt64, withOutput: Bool, _ body: (JobNews) -> Bool
+    ) throws(WorkerClientError) {
         var connection = try Connection.open(address, options, interruption)
-        let call = Call<Int>.observe(id)
+        let call = Call<Int>.observe(id, withOutput: withOutput)
         // Until the reply only: a job may take as long as it likes.
         var deadline = connection.deadline(after: options.replyTimeout)
         guard try connection.send(call.encoded, before: deadline) != .nothing else {

@@ -1,4 +1,5 @@
-// `workerctl output`: what the program of a job has written, once or as it comes.
+// `workerctl output`: what the program of a job has written, once or as it comes. The daemon pushes
+// that there is more, so that nothing is asked again and again.
 
 internal import Kernel
 internal import WorkerClient
@@ -61,35 +62,27 @@ enum OutputSubcommand {
         try Output.writeErrors(found.errors)
     }
 
-    /// The longest time between two looks.
-    private static let pause = Duration.milliseconds(250)
-
+    /// Prints the output of a job each time that the daemon tells of more.
     private static func follow(_ id: UInt64, _ invocation: Invocation) throws(Failure) {
         var follower = OutputFollower()
         var failure: Failure?
+        var fault: WorkerClientError?
         try invocation.withDaemon("can't follow job \(id)") { (client) throws(WorkerClientError) in
-            while true {
-                // First the state: after the end nothing more is written.
-                let state = try client.job(id).summary.state
-                let hasEnded = endStates.contains(state)
-                var news: OutputFollower.News = ([], [])
-                let latest = try client.output(of: id)
-                for attempt in follower.missedAttempts(in: latest) {
-                    news += follower.news(in: try client.output(of: id, attempt: attempt))
-                }
-                news += follower.news(in: latest)
-                if state == .done, let result = try client.result(of: id) {
-                    news.output += follower.rest(of: result)
-                }
-                do throws(Failure) {
-                    try Output.writeResult(news.output)
-                    try Output.writeErrors(news.errors)
+            try client.observe(id, withOutput: true) { news in
+                do throws(WorkerClientError) {
+                    let more = try follower.look(at: id, client, isDone: news.state == .done)
+                    do throws(Failure) {
+                        try Output.writeResult(more.output)
+                        try Output.writeErrors(more.errors)
+                    } catch {
+                        failure = error
+                    }
                 } catch {
-                    failure = error
+                    fault = error
                 }
-                if hasEnded || failure != nil { return }
-                try waitForMore(of: id, in: state, client)
+                return failure == nil && fault == nil
             }
+            if let fault { throw fault }
         }
         if let failure { throw failure }
         try throwEnd(of: id, invocation)
@@ -102,25 +95,6 @@ enum OutputSubcommand {
             try client.result(of: id)
         }
     }
-
-    private static let endStates: [JobSummary.State] = [.done, .failed, .cancelled, .expired]
-
-    /// Waits until the job runs if it does not, else until it has ended or for the pause.
-    private static func waitForMore(
-        of id: UInt64, in state: JobSummary.State, _ client: WorkerClient
-    ) throws(WorkerClientError) {
-        guard state == .running || state == .stuck else {
-            return try client.observe(id) { news in
-                news.state != .running && news.state != .stuck
-            }
-        }
-        do throws(WorkerClientError) {
-            _ = try client.result(of: id, wait: .atMost(pause))
-        } catch {
-            // The job's own end is told by its state; another fault comes again with the next call.
-            guard case .daemon = error else { throw error }
-        }
-    }
 }
 
 /// The new part of a job's output, look by look.
@@ -131,13 +105,31 @@ private struct OutputFollower {
     private var outputCount = 0
     private var errorsCount = 0
 
+    /// Asks for the output that was not yet seen.
+    ///
+    /// - Parameter isDone: whether the job has ended well: its output is the result then.
+    mutating func look(
+        at id: UInt64, _ client: WorkerClient, isDone: Bool
+    ) throws(WorkerClientError) -> News {
+        var news: News = ([], [])
+        let latest = try client.output(of: id)
+        for attempt in missedAttempts(in: latest) {
+            news += self.news(in: try client.output(of: id, attempt: attempt))
+        }
+        news += self.news(in: latest)
+        if isDone, let result = try client.result(of: id) {
+            news.output += result.dropFirst(outputCount)
+        }
+        return news
+    }
+
     /// The attempts whose end was not seen, and those after them but for the latest.
-    func missedAttempts(in latest: JobOutput?) -> [Int] {
+    private func missedAttempts(in latest: JobOutput?) -> [Int] {
         guard let latest else { return [] }
         return latest.attempts.filter { $0 >= attempt && $0 < latest.attempt }
     }
 
-    mutating func news(in found: JobOutput?) -> News {
+    private mutating func news(in found: JobOutput?) -> News {
         guard let found else { return ([], []) }
         var news: News = ([], [])
         if found.attempt != attempt {
@@ -149,9 +141,6 @@ private struct OutputFollower {
         news.errors += Self.unseen(found.errors, of: found.errorsByteCount, after: &errorsCount)
         return news
     }
-
-    /// The part of the result that was not yet seen as output.
-    func rest(of result: [UInt8]) -> ArraySlice<UInt8> { result.dropFirst(outputCount) }
 
     /// - Parameters:
     ///   - bytes: the last ones of a stream.

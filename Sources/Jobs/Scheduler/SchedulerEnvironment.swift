@@ -16,6 +16,9 @@ package protocol SchedulerEnvironment: AnyObject {
     /// The latest report of an attempt's handler.
     func progress(of attempt: AnyObject) -> JobProgress?
 
+    /// What an attempt's program has written; nil if nothing.
+    func written(by attempt: AnyObject) -> WrittenBytes?
+
     /// How many offered jobs of a group have not begun.
     func waitingCount(of group: ThreadGroup) -> Int
 

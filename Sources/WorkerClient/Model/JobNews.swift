@@ -16,6 +16,11 @@ public struct JobNews: Sendable, Equatable {
     public let progress: Double?
     /// Its current step in words; nil if its handler does not say, and when it does not run.
     public let progressText: String?
+    /// The bytes of standard output that its program has written so far; nil if it has written
+    /// nothing, and for observers that did not ask for output.
+    package let outputByteCount: Int?
+    /// The same of standard error.
+    package let errorsByteCount: Int?
     /// Why it failed; nil if it did not.
     public let failure: String?
     /// Why its latest attempt failed, while it waits for the next one.
@@ -39,6 +44,8 @@ extension JobNews {
         worker = fields.optionalText("worker")
         progress = fields.optionalFraction("progress")
         progressText = fields.optionalText("progress-text")
+        outputByteCount = fields.optionalInteger("output-bytes")
+        errorsByteCount = fields.optionalInteger("errors-bytes")
         failure = fields.optionalText("failure")
         lastFailure = fields.optionalText("last-failure")
     }

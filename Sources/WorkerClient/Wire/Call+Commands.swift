@@ -81,8 +81,9 @@ extension Call where Value == Int {
             read: Read.integer)
     }
 
-    static func observe(_ id: UInt64) -> Call {
-        Call(["OBSERVE", .text("\(id)")], read: Read.integer)
+    static func observe(_ id: UInt64, withOutput: Bool = false) -> Call {
+        Call(
+            ["OBSERVE", .text("\(id)")] + (withOutput ? ["OUTPUT"] : []), read: Read.integer)
     }
 
     static func unobserve(_ id: UInt64) -> Call {

@@ -6,9 +6,10 @@ internal import RESP
 enum WatchCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "observe", 2...CommandTable.manyArguments, .jobs, .observe, usage: "id [id …]",
+            "observe", 2...CommandTable.manyArguments, .jobs, .observe, usage: "id [id …] [OUTPUT]",
             "Pushes what is so now, and each change of state and progress until the jobs have "
-                + "ended. Needs HELLO 3. Answers how many jobs these are.",
+                + "ended; with OUTPUT also how much their programs write. Needs HELLO 3. Answers "
+                + "how many jobs these are.",
             execute: observe),
         CommandSpecification(
             "unobserve", 1...CommandTable.manyArguments, .jobs, .observe, usage: "[id …]",
@@ -25,7 +26,8 @@ enum WatchCommands {
                 "OBSERVE pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOB "
                     + "again and again")
         }
-        let ids = try ids(command)
+        let (ids, asksForOutput) = try watchedJobs(command)
+        let withOutput = asksForOutput && session.maySeePayloads
         // Ids that the client has not read yet count once each, or a client that never reads could
         // watch for ever.
         let client = session.number
@@ -44,7 +46,7 @@ enum WatchCommands {
         // In its place before the first push, unless earlier replies hold it back.
         let (driver, reply) = (service.driver, session.reserve())
         service.withJobs(Array(ids), session, reply) { reply in
-            driver.input { $0.watch(ids, reply) }
+            driver.input { $0.watch(ids, withOutput: withOutput, reply) }
         }
         return nil
     }
@@ -65,9 +67,22 @@ enum WatchCommands {
             })
     }
 
-    private static func ids(_ command: Command) throws(WireError) -> Set<JobID> {
+    /// The jobs that are to be watched, and whether their output is.
+    private static func watchedJobs(
+        _ command: Command
+    ) throws(WireError) -> (ids: Set<JobID>, withOutput: Bool) {
+        let last = command.count - 1
+        let withOutput = last > 1 && command.matches(last, "OUTPUT")
+        return (try ids(command, below: withOutput ? last : command.count), withOutput)
+    }
+
+    private static func ids(
+        _ command: Command, below end: Int? = nil
+    ) throws(WireError) -> Set<JobID> {
         var ids: Set<JobID> = []
-        for index in 1..<command.count { ids.insert(try JobCommands.id(command, at: index)) }
+        for index in 1..<(end ?? command.count) {
+            ids.insert(try JobCommands.id(command, at: index))
+        }
         return ids
     }
 }
@@ -82,6 +97,10 @@ extension Session {
         }
         if let shown = news.progress?.shownText {
             details.append(entry("progress-text", text(shown)))
+        }
+        if let written = news.written {
+            details.append(entry("output-bytes", .integer(written.output)))
+            details.append(entry("errors-bytes", .integer(written.errors)))
         }
         if let failure = news.failure { details.append(entry("failure", text(failure))) }
         if let last = news.lastFailure { details.append(entry("last-failure", text(last))) }

@@ -72,9 +72,10 @@ public final class JobContext: Sendable {
         }
     }
 
-    /// The progress of the job, and the closure that waits for it; guarded by `state`.
+    /// What is told of a running job, and the closure that waits for it; guarded by `state`.
     private final class News {
         var progress: JobProgress?
+        var written: WrittenBytes?
         var whenChanged: (@Sendable () -> Void)?
     }
 
@@ -211,7 +212,24 @@ public final class JobContext: Sendable {
         tell?()
     }
 
-    /// Calls `body` once, when the job begins or reports progress.
+    /// What its program has written; nil if nothing.
+    var written: WrittenBytes? { state.withLock { $0.news?.written } }
+
+    /// Counts what its program has written.
+    func noteWritten(output: Int = 0, errors: Int = 0) {
+        guard output + errors > 0 else { return }
+        let tell = state.withLock { state in
+            let news = state.madeNews()
+            var written = news.written ?? WrittenBytes()
+            written.output += output
+            written.errors += errors
+            news.written = written
+            return news.whenChanged.take()
+        }
+        tell?()
+    }
+
+    /// Calls `body` once, when the job begins, reports progress or writes output.
     ///
     /// A read after this call sees every change that `body` is not called for.
     ///
@@ -246,6 +264,7 @@ public final class JobContext: Sendable {
             $0.run = nil
             $0.onCancel = nil
             $0.news?.progress = nil
+            $0.news?.written = nil
         }
         putBackCount.add(1, ordering: .relaxed)
         return leave(1, for: 0)

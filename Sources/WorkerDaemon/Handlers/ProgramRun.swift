@@ -248,6 +248,7 @@ final class ProgramRun {
         let countBefore = result.count
         let read = read(from: output, into: &result, atMost: min(room, Self.readByteCount))
         kept?.appendOutput(result[countBefore...])
+        job.noteWritten(output: result.count - countBefore)
         if result.count > selector.maxOutputBytes {
             stopWatching(.output)
             interrupt(.tooMuchOutput)
@@ -263,6 +264,7 @@ final class ProgramRun {
         let countBefore = errorTail.count
         let read = read(from: errors, into: &errorTail, atMost: Self.readByteCount)
         kept?.appendErrors(errorTail[countBefore...])
+        job.noteWritten(errors: errorTail.count - countBefore)
         if errorTail.count > Self.errorTailByteCount {
             errorTail.removeFirst(errorTail.count - Self.errorTailByteCount)
         }

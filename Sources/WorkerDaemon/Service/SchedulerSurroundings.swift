@@ -26,6 +26,8 @@ final class SchedulerSurroundings: SchedulerEnvironment {
 
     func progress(of attempt: AnyObject) -> JobProgress? { (attempt as? JobContext)?.progress }
 
+    func written(by attempt: AnyObject) -> WrittenBytes? { (attempt as? JobContext)?.written }
+
     func waitingCount(of group: ThreadGroup) -> Int {
         guard let group = driver?.groupsByIndex[group.index] else { return 0 }
         return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)

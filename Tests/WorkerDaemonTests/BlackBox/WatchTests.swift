@@ -58,6 +58,42 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
+    func `tells how much a program has written to clients that ask for it`() throws {
+        let script = "exec <\\\"$0\\\"; echo one; read line; echo two >&2; read line; echo three"
+        let setup = Setup(
+            selectors: "it: { program: [\"sh\", \"-c\", \"\(script)\", \"$DIR/orders\"] }")
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let (watcher, other) = (try Watcher(daemon), try Watcher(daemon))
+            let orders = try Orders("orders", in: daemon.scratch)
+            _ = try client.call("PAUSE", "images")
+            let id = try client.perform("images", "it", "")
+            #expect(try watcher.client.call("OBSERVE", .integer(id), "OUTPUT") == .integer(1))
+            #expect(try other.client.call("OBSERVE", .integer(id)) == .integer(1))
+            _ = try client.call("RESUME", "images")
+            /// The next news that say so much is written.
+            func expect(output: String, errors: String) throws {
+                while true {
+                    let news = try watcher.next()
+                    guard ["waiting", "running"].contains(news.state) else {
+                        throw Unexpected("\(news) before \(output) and \(errors)")
+                    }
+                    let (said, wrong) = (news.details["output-bytes"], news.details["errors-bytes"])
+                    if said == output, wrong == errors { return }
+                }
+            }
+            try expect(output: "4", errors: "0")
+            try orders.give("go on")
+            try expect(output: "4", errors: "4")
+            try orders.give("go on")
+            #expect(try watcher.last(of: id).state == "done")
+            // The other is told of states only.
+            let states = try (0..<3).map { _ in try other.next().state }
+            #expect(states == ["waiting", "running", "done"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
     func `ends with every end of a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -1,7 +1,7 @@
 // Telling watching clients about changes of jobs. A change that the scheduler makes is told at
 // once. A change that the job's thread makes (it begins, it reports how far it is) is an input,
 // `changed`, after which the job is looked at with a pause between two looks. So a handler may
-// report in a tight loop.
+// report in a tight loop, and a program may write in one.
 
 extension JobScheduler {
     // MARK: - Requests
@@ -9,13 +9,17 @@ extension JobScheduler {
     /// Sends a client each change of these jobs, their present states first; answers their number.
     ///
     /// If a job is unknown, the answer says so, and the client watches the same jobs as before.
-    package mutating func watch(_ ids: Set<JobID>, _ reply: ReplyToken) {
+    ///
+    /// - Parameter withOutput: whether it is told when a program has written something.
+    package mutating func watch(
+        _ ids: Set<JobID>, withOutput: Bool = false, _ reply: ReplyToken
+    ) {
         let request = WatchRequest(ids, reply, audience.watches)
         for id in ids {
             if let job = book.active(id) { noteBeginning(of: job) }
         }
         // Before anything is asked: what becomes of them meanwhile is told, too.
-        for id in ids { audience.watches.add(reply.client, to: id) }
+        for id in ids { audience.watches.add(reply.client, to: id, withOutput: withOutput) }
         forgetExpired()
         let unknown = ids.filter { book.state(of: $0) == nil }
         request.missingCount = unknown.count
@@ -46,7 +50,8 @@ extension JobScheduler {
 
     // MARK: - Changes
 
-    /// The thread of a job has begun it, or its handler has said how far it is.
+    /// The thread of a job has begun it, its handler has said how far it is, or its program has
+    /// written something.
     package mutating func changed(_ id: JobID) {
         guard let due = audience.watches.changed(id, at: now.monotonic) else { return }
         if due <= now.monotonic { return look(at: id) }
@@ -102,6 +107,9 @@ extension JobScheduler {
         var news = JobUpdate(
             id: job.id, state: shownState(of: job), attempt: job.attempt, worker: job.workerName)
         news.progress = job.state == .running ? active.flatMap { progress(of: $0) } : nil
+        news.written =
+            job.state == .running
+            ? active?.attempt.flatMap { environment.written(by: $0) } : nil
         news.failure = job.outcome?.failureReason
         news.lastFailure = job.state == .running ? nil : active?.lastFailure
         news.isFinal = job.state.isEnded

@@ -11,6 +11,8 @@ package struct JobUpdate: Equatable, Sendable {
     /// The thread that runs it, or ran it last.
     package var worker: String?
     package var progress: JobProgress?
+    /// What its program has written; nil if nothing, and for clients that did not ask for it.
+    package var written: WrittenBytes?
     package var failure: String?
     /// Why the attempt before failed, while it waits for the next one.
     package var lastFailure: String?
@@ -18,6 +20,13 @@ package struct JobUpdate: Equatable, Sendable {
     package var options = SharedJobOptions()
     /// Whether it has ended: nothing follows.
     package var isFinal = false
+
+    /// The update for clients that are not told of output.
+    fileprivate var withoutOutput: JobUpdate {
+        var update = self
+        update.written = nil
+        return update
+    }
 }
 
 /// The jobs that are watched, and the clients that watch them, by their numbers.
@@ -31,6 +40,8 @@ package struct JobWatches {
 
     private struct Watched {
         var clients: Set<UInt64> = []
+        /// Those that are told how much its program has written.
+        var outputClients: Set<UInt64> = []
         var told: JobUpdate?
         var pacer = Pacer(pause: JobWatches.pause)
     }
@@ -50,8 +61,13 @@ package struct JobWatches {
     /// How many jobs a client watches.
     package func count(of client: UInt64) -> Int { jobs[client]?.count ?? 0 }
 
-    mutating func add(_ client: UInt64, to id: JobID) {
+    mutating func add(_ client: UInt64, to id: JobID, withOutput: Bool) {
         watched[id, default: Watched()].clients.insert(client)
+        if withOutput {
+            watched[id]?.outputClients.insert(client)
+        } else {
+            watched[id]?.outputClients.remove(client)
+        }
         jobs[client, default: []].insert(id)
     }
 
@@ -61,6 +77,7 @@ package struct JobWatches {
         guard jobs[client]?.remove(id) != nil else { return false }
         if jobs[client]?.isEmpty == true { jobs[client] = nil }
         watched[id]?.clients.remove(client)
+        watched[id]?.outputClients.remove(client)
         if watched[id]?.clients.isEmpty == true { watched[id] = nil }
         return true
     }
@@ -89,12 +106,17 @@ package struct JobWatches {
     /// - Parameter newcomer: told in any case, and no other client.
     mutating func tell(_ news: JobUpdate, to newcomer: UInt64? = nil, _ effects: inout JobEffects) {
         guard let found = watched[news.id] else { return }
+        func tell(_ client: UInt64, _ effects: inout JobEffects) {
+            effects.tell(client, found.outputClients.contains(client) ? news : news.withoutOutput)
+        }
         if let newcomer {
-            effects.tell(newcomer, news)
+            tell(newcomer, &effects)
             if found.clients.count == 1 { watched[news.id]?.told = news }
         } else if found.told != news {
             watched[news.id]?.told = news
-            for client in found.clients.sorted() { effects.tell(client, news) }
+            let isOutputOnly = found.told?.withoutOutput == news.withoutOutput
+            let clients = isOutputOnly ? found.outputClients : found.clients
+            for client in clients.sorted() { tell(client, &effects) }
         }
         guard news.isFinal else { return }
         for client in found.clients { remove(client, from: news.id) }

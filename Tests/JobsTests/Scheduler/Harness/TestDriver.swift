@@ -447,6 +447,8 @@ final class TestDriver: SchedulerEnvironment {
 
     func progress(of attempt: AnyObject) -> JobProgress? { nil }
 
+    func written(by attempt: AnyObject) -> WrittenBytes? { nil }
+
     func waitingCount(of group: ThreadGroup) -> Int { groups[group.index].queue.count }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
@@ -473,6 +475,7 @@ private final class NoEnvironment: SchedulerEnvironment {
     func withdraw(_ attempt: AnyObject) -> Bool { false }
     func beginning(of attempt: AnyObject) -> (thread: String, startedAt: Int64)? { nil }
     func progress(of attempt: AnyObject) -> JobProgress? { nil }
+    func written(by attempt: AnyObject) -> WrittenBytes? { nil }
     func waitingCount(of group: ThreadGroup) -> Int { 0 }
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool { false }
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] { [] }
