@@ -130,7 +130,7 @@ enum JobCommands {
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
         service.withJob(id, session, session.reserve()) { reply in
-            if driver.input({ $0.knowsPayload(of: id) }) {
+            if !service.copiesResults(session), driver.input({ $0.knowsPayload(of: id) }) {
                 driver.input { $0.payload(of: id, reply) }
             } else {
                 service.ask(.lookup, byteCount: Service.resultByteCount, session, reply) {

@@ -38,14 +38,23 @@ extension Service {
         watchReaders()
     }
 
-    /// Asks for a job: at once if it is in memory, else when there is room for the answer.
+    /// Asks for a job: at once if it is in memory and the answer takes no more of it, else when
+    /// there is room for the answer.
     func lookUp(
         _ id: JobID, byteCount: Int, _ session: Session, _ reply: ReplyToken,
         begin: @escaping (ReplyToken) -> Void
     ) {
-        if driver.input({ $0.isInMemory(id) }) || !driver.store.isKeeping { return begin(reply) }
+        let isInMemory = driver.input { $0.isInMemory(id) } || !driver.store.isKeeping
+        let mayCopy = byteCount >= Self.resultByteCount && copiesResults(session)
+        // The result of a job that goes on may be long in coming.
+        if isInMemory, !mayCopy || driver.scheduler.book.active(id) != nil { return begin(reply) }
         ask(.lookup, byteCount: byteCount, session, reply) { begin(reply) }
     }
+
+    /// Whether the answer with a result or payload is a copy of it.
+    ///
+    /// The Redis protocol sends the bytes in memory as they are; HTTP makes a text of them.
+    func copiesResults(_ session: Session) -> Bool { session.conversation != nil }
 
     /// Answers a command with the outcome of a job, which the store may have to be asked for.
     ///

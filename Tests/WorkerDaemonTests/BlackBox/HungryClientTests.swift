@@ -112,6 +112,35 @@ import Testing
         #expect(try peak(daemon) - before < 48 << 20)
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: ["result", "payload"])
+    func `results in memory that HTTP clients do not read take bounded memory`(
+        part: String
+    ) throws {
+        let size = 1 << 20
+        try withDaemon(.http) { daemon in
+            let client = try daemon.connect()
+            let payload = String(repeating: "r", count: size)
+            if part == "result" {
+                let reply = try client.call("PERFORM", "images", "echo", "WAIT", .text(payload))
+                #expect(reply.text?.utf8.count == size)
+            } else {
+                let reply = try client.call("BUFFER", "images", "echo", .text(payload))
+                #expect(reply == .integer(1))
+            }
+            let before = try peak(daemon)
+            var hungry = try (0..<160).map { _ in try daemon.connectHTTP() }
+            for one in hungry { try one.raw.send(text: one.request("GET", "/api/jobs/1/\(part)")) }
+            // It waits for room: a small answer does not.
+            let patient = try daemon.connectHTTP()
+            try patient.raw.send(text: patient.request("GET", "/api/jobs/1/\(part)"))
+            #expect(try daemon.connectHTTP().get("/api/jobs/1").status == 200)
+            #expect(try peak(daemon) - before < 100 << 20)
+            hungry = []
+            #expect(try patient.response().text.utf8.count > size)
+            #expect(try peak(daemon) - before < 100 << 20)
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `clients that hang up behind their questions leave nothing to do`() throws {
         try withDaemon(.durable) { daemon in
