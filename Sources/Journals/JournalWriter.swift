@@ -206,7 +206,7 @@ package final class JournalWriter {
         var batch = PendingCommands()
         swap(&batch, &pending)
         hasWaited = false
-        if store.mayBeUndecided {
+        if store.mayBeUndecided, !batch.areRefusable {
             // A part that becomes undecided leaves the ones behind it pending.
             for part in batch.parts {
                 if undecided == nil { commit(part, store) } else { pending.add(part) }

@@ -15,8 +15,24 @@ struct PendingCommands {
     init() {}
 
     /// The events among other commands, which have happened already.
+    ///
+    /// Pauses are merged: clients may send any number of them while nothing can be written.
     init(recordsOf others: PendingCommands) {
-        add(others.batches.flatMap { $0.filter { $0.isRecord } })
+        var records: [StoreCommand] = []
+        var pausePlace: Int?
+        for command in others.batches.joined() where command.isRecord {
+            if case .pause(let change) = command {
+                if let place = pausePlace, case .pause(let before) = records[place],
+                    let both = before.followed(by: change)
+                {
+                    records[place] = .pause(both)
+                    continue
+                }
+                pausePlace = records.count
+            }
+            records.append(command)
+        }
+        add(records)
     }
 
     /// Commands, and others behind them.
@@ -34,7 +50,6 @@ struct PendingCommands {
     /// The commands in transactions that can be refused, and others that can't, in their order.
     var parts: [PendingCommands] {
         let all = batches.flatMap { $0 }
-        guard all.contains(where: \.isLasting) else { return [self] }
         var parts: [PendingCommands] = []
         var start = 0
         for place in all.indices.dropFirst()

@@ -14,4 +14,20 @@ package struct PauseChange: Sendable, Equatable {
         self.goingOn = goingOn
         self.poolGoingOn = poolGoingOn
     }
+
+    /// This change and then another one, as one change; nil if both remove pools.
+    package func followed(by next: PauseChange) -> PauseChange? {
+        guard poolGoingOn == nil || next.poolGoingOn == nil || poolGoingOn == next.poolGoingOn
+        else { return nil }
+        let pool = next.poolGoingOn
+        func isRemoved(_ name: String) -> Bool {
+            next.goingOn.contains(name) || name == pool
+                || pool.map { name.hasPrefix("\($0)/") } == true
+        }
+        let stillPaused = paused.filter { !isRemoved($0) && !next.paused.contains($0) }
+        return PauseChange(
+            paused: stillPaused + next.paused,
+            goingOn: goingOn + next.goingOn.filter { !goingOn.contains($0) },
+            poolGoingOn: poolGoingOn ?? pool)
+    }
 }

@@ -113,7 +113,8 @@ extension PostgreSQLStore: SubmittedTable {
         guard let since = submitted.pollsSince else {
             return (try read(without: busy), SubmittedState.sleepPause)
         }
-        // The order of these three statements matters, each with a snapshot of its own.
+        // The order of these three statements matters, each with a snapshot of its own. A prepared
+        // transaction has locks, and no process.
         let last = try rows(
             """
             SELECT CASE WHEN is_called THEN last_value ELSE 0 END
@@ -125,7 +126,7 @@ extension PostgreSQLStore: SubmittedTable {
             SELECT EXISTS (SELECT FROM pg_locks
                 WHERE locktype = 'relation' AND relation = 'workerd.submitted'::regclass
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                    AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid())
+                    AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid())
             """
         ).first?.isTrue(0)
         let jobs = try read(without: busy)

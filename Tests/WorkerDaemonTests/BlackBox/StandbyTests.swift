@@ -49,6 +49,8 @@ struct `Two daemons with one database` {
         let waiting = try client.perform("images", "echo", "later")
         let delayed = try client.perform("images", "echo", "DELAY", 3_600_000, "much later")
         try pair.first.send(.kill)
+        try PostgreSQLServer.run(
+            "SELECT workerd.perform('images', 'echo', 'by SQL')", at: pair.address)
         try pair.second.waitUntilListening()
 
         let next = try pair.second.connect()
@@ -61,6 +63,11 @@ struct `Two daemons with one database` {
         // It may have begun in the first one, whose notes are not here.
         try next.waitUntil(waiting, is: "done")
         #expect(try next.job(waiting, "attempt").integer == 2)
+        try eventually("the job that was submitted by SQL is done") {
+            try PostgreSQLServer.run(
+                "SELECT count(*) FROM workerd.ended WHERE result = 'by SQL'", at: pair.address
+            ) == "1\n"
+        }
         let new = try next.perform("images", "echo", "new")
         #expect(new > delayed)
     }
