@@ -16,7 +16,7 @@ package protocol SchedulerEnvironment: AnyObject {
     /// The latest report of an attempt's handler.
     func progress(of attempt: AnyObject) -> JobProgress?
 
-    /// What an attempt's program has written; nil if nothing.
+    /// The output of an attempt's program; nil if there is none.
     func written(by attempt: AnyObject) -> WrittenBytes?
 
     /// How many offered jobs of a group have not begun.

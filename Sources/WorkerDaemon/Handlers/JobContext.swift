@@ -72,7 +72,7 @@ public final class JobContext: Sendable {
         }
     }
 
-    /// What is told of a running job, and the closure that waits for it; guarded by `state`.
+    /// The news of a running job, and the closure that waits for it; guarded by `state`.
     private final class News {
         var progress: JobProgress?
         var written: WrittenBytes?
@@ -212,7 +212,7 @@ public final class JobContext: Sendable {
         tell?()
     }
 
-    /// What its program has written; nil if nothing.
+    /// The output of its program; nil if there is none.
     var written: WrittenBytes? { state.withLock { $0.news?.written } }
 
     /// Counts what its program has written.

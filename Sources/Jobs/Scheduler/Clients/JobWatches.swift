@@ -11,7 +11,7 @@ package struct JobUpdate: Equatable, Sendable {
     /// The thread that runs it, or ran it last.
     package var worker: String?
     package var progress: JobProgress?
-    /// What its program has written; nil if nothing, and for clients that did not ask for it.
+    /// The output of its program; nil if there is none, and for clients that did not ask for it.
     package var written: WrittenBytes?
     package var failure: String?
     /// Why the attempt before failed, while it waits for the next one.
@@ -40,7 +40,7 @@ package struct JobWatches {
 
     private struct Watched {
         var clients: Set<UInt64> = []
-        /// Those that are told how much its program has written.
+        /// The clients that are told how much its program has written.
         var outputClients: Set<UInt64> = []
         var told: JobUpdate?
         var pacer = Pacer(pause: JobWatches.pause)
