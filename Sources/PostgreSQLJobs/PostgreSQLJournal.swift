@@ -39,7 +39,7 @@ package final class PostgreSQLJournal: JournalStore {
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
         let (closing, trust) = (Latch(), Trust())
         let wall = clocks.wall
-        let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
+        @Sendable func open() throws -> JournalThread.Opened {
             let seat = Seat(address, closing: closing, log: log, whenLost: whenLost)
             try seat.take(standby)
             let store = try PostgreSQLStore(seat, trust, limits: limits, window: window)
@@ -51,6 +51,17 @@ package final class PostgreSQLJournal: JournalStore {
             try store.limitSubmits(payloadByteCountMax)
             try seat.noteOpened()
             return JournalThread.Opened(store, counter, recovery, attempts)
+        }
+        let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
+            while true {
+                do {
+                    return try open()
+                } catch let fault as StoreFault where fault.kind == .away {
+                    // The server went away while the tables were read: as at a restart.
+                    guard let standby, standby.goesOn(), !closing.isOpen else { throw fault }
+                    log.warning("\(fault)")
+                }
+            }
         }
         return (PostgreSQLJournal(address, journal, closing, trust), recovery)
     }
