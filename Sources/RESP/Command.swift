@@ -86,9 +86,7 @@ package struct Command: Sendable {
         // SAFETY: a literal lives as long as the program, and `found` has as many bytes as it.
         let wanted = unsafe word.utf8Start
         for offset in found.indices {
-            let (byte, capital) = unsafe (found[unchecked: offset], wanted[offset])
-            // Most clients send capitals.
-            if byte != capital, Self.capital(byte) != capital { return false }
+            if unsafe Self.capital(found[offset]) != wanted[offset] { return false }
         }
         return true
     }
