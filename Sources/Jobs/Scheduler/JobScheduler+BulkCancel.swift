@@ -272,9 +272,7 @@ extension JobScheduler {
         guard let queue = queues[name], !queue.isOrphaned else {
             return queues.removeOrphan(job, from: name)
         }
-        if served.closedSelectors.contains(job.selector) {
-            queues.removeClosed(job, from: queue)
-        } else if served.knownSelector(job.selector) == nil {
+        if !served.countsAsParked(job.selector) {
             queues.removeUnserved(job, from: name)
         } else {
             queues.unpark(job.id, job.state, byteCount: job.byteCount, from: queue)

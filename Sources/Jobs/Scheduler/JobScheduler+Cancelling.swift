@@ -134,8 +134,7 @@ extension JobScheduler {
         guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
         // Going down: it is in the store, and stays there.
         guard !stage.keepsDelayed else { return }
-        // Its handler may have gone while the store was asked.
-        if isServed(job, of: queue), !leaveParked(job, queue) {
+        if !leaveParked(job, queue) {
             let isBlocker = job.isBlocker && isInOrder(job, of: queue.group)
             isBlocker ? claimBlocker(job) : bringWithheld(job, to: queue)
         }

@@ -109,12 +109,8 @@ extension JobScheduler {
             let found = queue.delayed.loadEnded(batch, after: place) { book.active($0) != nil }
             // Going down: they are in the store, and stay there.
             guard !stage.keepsDelayed else { return }
-            for job in found.jobs {
-                if isServed(job, of: queue) {
-                    loadedDelayed(job, isCurrent: found.isCurrent, queue)
-                } else if found.isCurrent, served.closedSelectors.contains(job.selector) {
-                    queues.skip(job, .delayed, in: queue)
-                }
+            for job in found.jobs where isServed(job, of: queue) {
+                loadedDelayed(job, isCurrent: found.isCurrent, queue)
             }
             bringMore(of: queue)
             offerLine(of: queue)

@@ -170,16 +170,10 @@ extension JobScheduler {
 
     /// Takes up a failed job of the store that runs again.
     private mutating func readmit(_ job: Job) {
+        guard let group = served.knownGroup(of: job.thread) else { return }
         _ = book.dropFailed(job.id)
         if audience.followsChanges { tellRunAgain(job) }
-        // Its thread or its handler may have gone while the store was asked.
-        guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group)
-        guard isServed(job, of: queue) else {
-            _ = queues.unserved.leave(
-                job.id, .delayed, byteCount: job.payload.count, of: job.selector, in: queue.name)
-            return
-        }
         let due = job.dueAt ?? job.acceptedAt
         guard !stage.keepsDelayed, queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {
             queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)

@@ -43,14 +43,8 @@ extension JobScheduler {
             // Going down: they are in the store, and stay there.
             guard !stage.keepsParked else { return }
             guard isCurrent else { return bringMore(of: queue) }
-            for job in batch.jobs {
-                if isServed(job, of: queue) {
-                    loaded(job, queue)
-                } else if served.closedSelectors.contains(job.selector),
-                    book.active(job.id) == nil
-                {
-                    queues.skip(job, .waiting, in: queue)
-                }
+            for job in batch.jobs where isServed(job, of: queue) {
+                loaded(job, queue)
             }
             bringMore(of: queue)
             offerLine(of: queue)

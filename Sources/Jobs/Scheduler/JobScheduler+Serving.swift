@@ -131,12 +131,8 @@ extension JobScheduler {
                 queues.orphans.add(amount, state, to: queue.name)
             }
             for (selector, amounts) in queues.unserved.take(queue.name) {
-                // Once the thread is back, loads skip those of a closed selector again.
-                let isClosed = served.closedSelectors.contains(selector)
                 for (state, amount) in amounts {
-                    isClosed
-                        ? queues.orphans.add(amount, state, to: queue.name)
-                        : queues.orphans.add(amount, state, of: selector, to: queue.name)
+                    queues.orphans.add(amount, state, of: selector, to: queue.name)
                 }
             }
         }
@@ -192,15 +188,9 @@ extension JobScheduler {
     /// Counts a job that has left memory.
     mutating func countParked(_ job: JobEntry, _ state: JobState, of queue: JobQueue) {
         guard queue.isOrphaned else {
-            guard !isServed(job) else {
-                return queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
-            }
             // Also one that ran while its handler went, and is tried again.
-            queue.skipped.insert(job.details.selector)
-            _ = queues.unserved.leave(
-                job.id, state, byteCount: job.payloadByteCount, of: job.details.selector,
-                in: queue.name)
-            return
+            if !isServed(job) { queue.skipped.insert(job.details.selector) }
+            return queues.park(job.id, state, byteCount: job.payloadByteCount, in: queue)
         }
         queues.orphans.add(.one(job.payloadByteCount), state, to: queue.name)
     }

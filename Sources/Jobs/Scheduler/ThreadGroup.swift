@@ -186,6 +186,11 @@ struct ServedNames {
     /// The selectors for which there are handlers.
     var selectors: [JobSelector] { allSelectors.filter { selectorsByName[$0.name] != nil } }
 
+    /// Whether the jobs of a selector that are not in memory are counted as parked.
+    func countsAsParked(_ selector: String) -> Bool {
+        knownSelector(selector) != nil || closedSelectors.contains(selector)
+    }
+
     // MARK: - Names
 
     /// The group of a thread or pool.

@@ -41,13 +41,6 @@ import Testing
             _ = try client.call("RESUME", "images")
             #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "behind")
             #expect(try client.call("JOB", .integer(kept))["state"]?.text == "waiting")
-            // It waits for its selector, not for its thread.
-            #expect(try client.call("THREAD", "images")["waiting"]?.integer == 0)
-            #expect(try client.call("INFO").text?.contains("orphaned_jobs:1\r\n") == true)
-            let missing = try client.call("SELECTORS").elements?.first {
-                $0["name"]?.text == "shout"
-            }
-            #expect(missing?["handler"]?.text == "none" && missing?["orphaned"]?.integer == 1)
 
             try daemon.rewrite(section: "selectors: { shout: { program: [\"tr\", \"k\", \"K\"] } }")
             #expect(try client.reload() == ["selector shout: added"])

@@ -95,25 +95,6 @@ package struct JobQueues {
         }
     }
 
-    /// A job of a selector that went at a reload has left the store.
-    ///
-    /// It was counted as parked if no load has come to it since.
-    mutating func removeClosed(_ job: CountedJob, from queue: JobQueue) {
-        if !unserved.removeLeft(job, from: queue.name) {
-            queue.removeParked(job.state, .one(job.byteCount))
-        }
-    }
-
-    /// A load has skipped a parked job of a selector that went at a reload.
-    mutating func skip(_ job: Job, _ state: JobState, in queue: JobQueue) {
-        let byteCount = job.payload.count
-        if unserved.leave(
-            job.id, state, byteCount: byteCount, of: job.selector, in: queue.name)
-        {
-            queue.removeParked(state, .one(byteCount))
-        }
-    }
-
     /// The count of an earlier run begins.
     mutating func beginCount(_ count: RecoveryCount) { recovery = count }
 

@@ -1,15 +1,12 @@
-// Stored jobs whose selector the configuration no longer names, though it names their thread. None
-// of them comes into memory, and no lane counts them: they are counted here. Those of an earlier
-// run are counted by the stock that is taken of the file; those of a selector that goes at a
-// reload, when they leave memory, or when a load skips them.
+// Jobs of an earlier run whose selector the configuration no longer names, though it names their
+// thread. None of them comes into memory, and no lane counts them: they are counted here, by the
+// stock that is taken of the file, since no new ones can come.
 
 /// How many jobs wait for selectors that are not there, by their queues.
 ///
 /// Owned by `JobQueues`.
 package struct UnknownSelectorJobs {
     private var counts: [QueueName: [String: [JobState: JobAmount]]] = [:]
-    /// Counted jobs of selectors that went at a reload; the others of these count as parked.
-    private var left: [QueueName: [String: Set<JobID>]] = [:]
 
     private static func count(_ amounts: [JobState: JobAmount]) -> Int {
         amounts.values.reduce(0) { $0 + $1.count }
@@ -57,36 +54,13 @@ package struct UnknownSelectorJobs {
 
     /// Takes out the jobs of a selector, for which there is a handler now, by queue and state.
     mutating func take(selector: String) -> [(queue: QueueName, amounts: [JobState: JobAmount])] {
-        for queue in left.keys { left[queue]?[selector] = nil }
-        return counts.keys.sorted().compactMap { queue in
+        counts.keys.sorted().compactMap { queue in
             counts[queue]?.removeValue(forKey: selector).map { (queue, $0) }
         }
     }
 
-    /// Counts a job of a selector that went at a reload.
-    ///
-    /// - Returns: false if it was counted before.
-    mutating func leave(
-        _ id: JobID, _ state: JobState, byteCount: Int, of selector: String, in queue: QueueName
-    ) -> Bool {
-        guard left[queue, default: [:]][selector, default: []].insert(id).inserted else {
-            return false
-        }
-        add(.one(byteCount), state, of: selector, to: queue)
-        return true
-    }
-
-    /// A job of a selector that went at a reload has left the store.
-    ///
-    /// - Returns: false if it was not counted here.
-    mutating func removeLeft(_ job: CountedJob, from queue: QueueName) -> Bool {
-        guard left[queue]?[job.selector]?.remove(job.id) != nil else { return false }
-        return remove(job, from: queue)
-    }
-
     /// Takes out the jobs of a queue, whose thread goes.
     mutating func take(_ queue: QueueName) -> [String: [JobState: JobAmount]] {
-        left[queue] = nil
-        return counts.removeValue(forKey: queue) ?? [:]
+        counts.removeValue(forKey: queue) ?? [:]
     }
 }
