@@ -115,7 +115,7 @@ extension JournalWriter {
         lookForSubmitted(in: answer.isBusy ? Self.busyPause : .zero)
     }
 
-    /// Other selectors are served: what was refused may be accepted.
+    /// Other selectors are served: refused jobs may be accepted now.
     func tryRefusedAgain() {
         guard let table = store?.submittedJobs else { return }
         table.tryRefusedAgain()

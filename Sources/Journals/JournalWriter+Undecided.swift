@@ -121,7 +121,7 @@ extension JournalWriter {
         if !all.isEmpty { send?(all) }
     }
 
-    /// Refuses what is undecided: the journal is closed.
+    /// Refuses the undecided transaction: the journal is closed.
     func endUndecided() {
         decide()
         guard let waiting = undecided else { return }

@@ -92,7 +92,7 @@ enum ServerSocket {
         _ number: Int32, toRead: Bool = true, alsoToWrite: Bool,
         until limit: ContinuousClock.Instant?
     ) -> Bool {
-        // Without a socket libpq tells what is wrong.
+        // There is no socket: the next call of libpq tells the error.
         guard number >= 0 else { return true }
         let left = limit.map { max(.zero, $0 - .now) }
         do throws(SystemError) {

@@ -76,7 +76,7 @@ extension ThreadRunLoop {
         // Cancelled in between: then it is never added.
         guard performs.setTimer(timer, of: id) else { return }
         for mode in modes { add(timer, to: mode) }
-        // Performs that an ending loop did not take throw here; those that it took it counts.
+        // Performs that an ending loop refuses throw here; the loop counts the ones that it took.
         if isStopped() && performs.take(id) { throw .stopped(thread: thread) }
     }
 }
