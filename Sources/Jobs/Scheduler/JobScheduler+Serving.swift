@@ -237,7 +237,6 @@ extension JobScheduler {
         for job in offered.sorted(by: { $0.turn > $1.turn }) where withdrawAttempt(of: job) {
             suspend(job)
         }
-        group.suspended.reverse()
         served.releases.endings.append((group, reply))
         endReleases()
     }
@@ -262,26 +261,26 @@ extension JobScheduler {
 
     private mutating func offerSuspended(of group: ThreadGroup) {
         group.isSuspended = false
-        let jobs = group.suspended
-        group.suspended = []
-        for job in jobs where book.active(job.id) === job {
-            if case .suspended = job.place { offerInOrder(job) }
+        let jobs = group.suspended.filter { job in
+            if case .suspended = job.place { book.active(job.id) === job } else { false }
         }
+        group.suspended = []
+        for job in jobs { forgetOffers(of: job) }
+        for job in jobs.sorted(by: { $0.turn < $1.turn }) { offerOrHoldBack(job) }
     }
 
-    /// The name of a group means one thread where it meant a pool, or the other way: its waiting
-    /// jobs keep the orders of what it means now.
+    /// The name of a suspended group means one thread where it meant a pool, or the other way: its
+    /// waiting jobs keep the orders of what it means now.
     private mutating func orderAnew(_ group: ThreadGroup) {
         for job in book.activeJobs where job.group === group && job.thread == group.name {
             switch job.place {
-            case .heldUp, .offered, .outside: continue
-            case .committing, .delayed, .buffered, .inLine, .suspended: break
+            case .offered, .outside: continue
+            case .committing, .delayed, .buffered, .inLine, .heldUp, .suspended: break
             }
-            // It is what others wait for.
-            if job.orders.own?.holdUp?.blocker == job.id { continue }
-            job.keep(
-                orders.orders(
-                    thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.job.key))
+            let orders = orders.orders(
+                thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.job.key)
+            if orders.own !== job.orders.own { endHoldUp(by: job) }
+            job.keep(orders)
         }
     }
 

@@ -26,7 +26,7 @@ package final class ThreadGroup {
         get { unsafe uncheckedIsSuspended }
         set { unsafe uncheckedIsSuspended = newValue }
     }
-    /// Jobs whose turn has come meanwhile, in order; others among them have left.
+    /// Jobs whose turn has come meanwhile or before, in any order; others among them have left.
     var suspended: [JobEntry] = []
     /// Its place among the groups that the scheduler was given.
     package let index: Int

@@ -78,7 +78,8 @@ package final class JobEntry {
     var tally: SlotMap<Tally>.Handle?
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
-    /// The number of its latest offer: later offers have larger ones.
+    /// The number of its turn: those of jobs whose turns came later are larger. It stays when the
+    /// job is taken back and offered again.
     package private(set) var turn: UInt64 {
         get { unsafe uncheckedTurn }
         set { unsafe uncheckedTurn = newValue }
@@ -231,13 +232,15 @@ package final class JobEntry {
     /// Whether the jobs behind it in its order wait until it has ended.
     var holdsUpOthers: Bool { retry.blocks || isHeldOver }
 
-    /// It is offered to the threads of its group.
+    /// Its turn has come.
     ///
-    /// - Parameter number: of the offer.
-    func takeTurn(_ number: UInt64) {
+    /// - Parameter number: of the turn.
+    func takeTurn(_ number: UInt64) { turn = number }
+
+    /// It is offered to the threads of its group.
+    func beOffered() {
         if attempt != nil { attempt = nil }
         isOfferPending = true
-        turn = number
         move(to: .offered)
     }
 

@@ -13,7 +13,7 @@ final class JobOrder {
     /// A job that was offered.
     struct Entry {
         let id: JobID
-        /// The number of the offer: of several entries of one job the last counts.
+        /// The number of its turn: of several entries of one job the last counts.
         let turn: UInt64
     }
 
@@ -45,6 +45,11 @@ final class JobOrder {
         guard entries.count >= max(Self.sweepCountMin, min(sweepCount, 2 * activeCount)) else {
             return
         }
+        sweep(where: counts)
+    }
+
+    /// Removes the entries that lead nowhere any more.
+    func sweep(where counts: (Entry) -> Bool) {
         let kept = entries.filter(counts)
         entries.removeAll()
         for entry in kept { entries.append(entry) }
@@ -71,9 +76,7 @@ package final class HoldUp {
     let thread: String
     /// Its place in the chain of its thread.
     fileprivate(set) var slot = 0
-    /// With the order in which they came.
-    private var held: [JobID: (place: Int, job: JobEntry)] = [:]
-    private var lastPlace = 0
+    private var held: [JobID: JobEntry] = [:]
 
     init(by blocker: JobID, on thread: String) {
         self.blocker = blocker
@@ -81,18 +84,15 @@ package final class HoldUp {
     }
 
     /// A job waits from now on.
-    func hold(_ job: JobEntry) {
-        lastPlace += 1
-        held[job.id] = (lastPlace, job)
-    }
+    func hold(_ job: JobEntry) { held[job.id] = job }
 
     /// A job waits no more.
     func forget(_ id: JobID) { held[id] = nil }
 
-    /// Removes all held jobs and returns them in the order in which they came.
+    /// Removes all held jobs and returns them in turn.
     func takeAll() -> [JobEntry] {
         defer { held = [:] }
-        return held.values.sorted { $0.place < $1.place }.map(\.job)
+        return held.values.sorted { $0.turn < $1.turn }
     }
 }
 

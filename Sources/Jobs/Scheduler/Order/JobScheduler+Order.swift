@@ -39,8 +39,15 @@ extension JobScheduler {
         if !queue.line.isEmpty { bringMore(of: queue) }
     }
 
-    /// Offers a job, or lets it wait behind the one that it has to follow.
+    /// Offers a job whose turn has come, or lets it wait behind the one that it has to follow.
     mutating func offerInOrder(_ job: JobEntry) {
+        orders.turnCount += 1
+        job.takeTurn(orders.turnCount)
+        offerOrHoldBack(job)
+    }
+
+    /// The same for a job whose turn had come before.
+    mutating func offerOrHoldBack(_ job: JobEntry) {
         if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { offer(job) }
     }
 
@@ -49,8 +56,7 @@ extension JobScheduler {
             job.move(to: .suspended)
             return job.group.suspended.append(job)
         }
-        orders.offerCount += 1
-        job.takeTurn(orders.offerCount)
+        job.beOffered()
         enlist(job)
         effects.append(.offer(job))
     }
@@ -119,6 +125,14 @@ extension JobScheduler {
         ) { self.job(of: $0) != nil }
     }
 
+    /// Forgets the offers of a job that was taken back, and with it those of its orders: it is
+    /// offered once more.
+    mutating func forgetOffers(of job: JobEntry) {
+        for order in [job.orders.thread, job.orders.key] {
+            order?.sweep { self.job(of: $0) != nil }
+        }
+    }
+
     /// The job of an entry, if it is offered still.
     private func job(of entry: JobOrder.Entry) -> JobEntry? {
         guard let job = book.active(entry.id), job.place.isOffered, job.turn == entry.turn else {
@@ -178,7 +192,7 @@ extension JobScheduler {
         order.holdUp = nil
         orders.holdUps.remove(holdUp)
         for other in holdUp.takeAll() where book.active(other.id) === other {
-            offerInOrder(other)
+            offerOrHoldBack(other)
         }
     }
 

@@ -19,8 +19,8 @@ package struct OrderKeeper {
     /// The orders whose blockers a shutdown has left to the store: jobs that are loaded later wait
     /// too.
     var heldUntilRestart: [JobOrder] = []
-    /// How many offers were made: the number of the latest one.
-    var offerCount: UInt64 = 0
+    /// How many turns have come: the number of the latest one.
+    var turnCount: UInt64 = 0
     /// How many jobs were looked at because one before them failed: the cost of a failure.
     package internal(set) var lookedAtCount = 0
     private var threads: [String: JobOrder] = [:]

@@ -37,11 +37,11 @@ final class SimulatedJob {
         self.id = id
         self.request = request
         self.acceptedAt = now
-        let isPlain = request.options.isEmpty && life >= 0
+        let isKnown = life >= 0
         turnAt =
             switch request.schedule {
-            case .at(let due, _) where isPlain: due...max(due, now)
-            case .now where isPlain: (acceptedAt ?? now)...now
+            case .at(let due, _) where isKnown: due...max(due, now)
+            case .now where isKnown: (acceptedAt ?? now)...now
             case .now, .at, .buffered: nil
             }
         self.isStored = isStored
@@ -49,7 +49,7 @@ final class SimulatedJob {
     }
 
     var blocks: Bool { request.options.retryBlocks == true }
-    var isPlain: Bool { request.schedule == .now && request.options.isEmpty }
+    var isUndelayed: Bool { request.schedule == .now }
     /// Jobs of one order begin one after another.
     var order: String? {
         if let key = request.options.key { return "\(request.thread) key \(key)" }

@@ -8,7 +8,7 @@
 //     begin MEMBER [held]     end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
-//     release THREAD · claim THREAD
+//     release THREAD · claim THREAD · suspend GROUP · resume GROUP COUNT
 //     job N · wait N · retry N · drop N · watch N · list · crash · drain · stop MEMBER
 //     clock MS
 
@@ -103,6 +103,11 @@ final class Transcript {
         case "claim":
             let reply = reply()
             driver.input { $0.claim(rest[0], reply) }
+        case "suspend":
+            let reply = reply()
+            driver.input { $0.suspend(group: rest[0], reply) }
+        case "resume":
+            _ = driver.resume(rest[0], TestDriver.members(rest[0], Int(try number(rest[1]))))
         case "fire":
             let reply = reply()
             driver.input { $0.fire(rest[0], reply) }
