@@ -170,12 +170,15 @@ extension JobScheduler {
 
     /// Takes up a failed job of the store that runs again.
     private mutating func readmit(_ job: Job) {
-        guard let group = served.knownGroup(of: job.thread) else { return }
         _ = book.dropFailed(job.id)
         if audience.followsChanges { tellRunAgain(job) }
+        // Its thread or its handler may have gone since the store was asked.
+        guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group)
         let due = job.dueAt ?? job.acceptedAt
-        guard !stage.keepsDelayed, queue.delayed.takesDue(DueKey(dueAt: due, id: job.id)) else {
+        guard isServed(job, of: queue), !stage.keepsDelayed,
+            queue.delayed.takesDue(DueKey(dueAt: due, id: job.id))
+        else {
             queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
             queue.delayed.fired(at: due)
             return bringMore(of: queue)

@@ -31,7 +31,10 @@ extension JobScheduler {
                 for (state, amount) in amounts { queues[name]?.addParked(state, amount) }
                 if amounts.values.contains(where: { $0.count > 0 }) { threads.insert(name.thread) }
             }
-            for queue in queues.all where !queue.isOrphaned && queue.skipped.contains(selector) {
+            // Jobs that are on their way into memory may not have been served when the store read
+            // them: it takes those for parked ones.
+            for queue in queues.all
+            where !queue.isOrphaned && (queue.skipped.contains(selector) || queue.isLoading) {
                 threads.insert(queue.name.thread)
             }
         }
@@ -170,11 +173,20 @@ extension JobScheduler {
     }
 
     /// A worker in another process has let go of a job that its thread held: it waits again, and
-    /// its thread may have gone meanwhile.
+    /// its thread may have gone meanwhile, or been released.
     mutating func leaveIfChanging(_ job: JobEntry) {
         let isGone = !job.group.isServed || job.queue?.isOrphaned == true || !isServed(job)
-        guard isGone || job.group.isSuspended, withdrawAttempt(of: job) else { return }
-        if isGone { leaveUnserved(job) } else { suspend(job) }
+        let released = job.queue.flatMap { $0.isReleased ? $0 : nil }
+        guard isGone || released != nil || job.group.isSuspended, withdrawAttempt(of: job) else {
+            return
+        }
+        if isGone {
+            leaveUnserved(job)
+        } else if let released {
+            leaveToOwner(job, released)
+        } else {
+            suspend(job)
+        }
         endReleases()
     }
 

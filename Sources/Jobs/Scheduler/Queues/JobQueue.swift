@@ -152,6 +152,9 @@ package final class JobQueue {
     /// Selectors without a handler, jobs of which stay in the store before the parked ones.
     var skipped: Set<String> = []
 
+    /// Whether jobs of it are on their way into memory.
+    var isLoading: Bool { window.isLoading || delayed.isLoading }
+
     /// Takes out the counts of its parked jobs.
     func takeParked() -> [JobState: JobAmount] {
         var taken: [JobState: JobAmount] = [:]

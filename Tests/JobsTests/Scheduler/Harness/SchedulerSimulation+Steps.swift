@@ -8,7 +8,7 @@ extension SchedulerSimulation {
         note("pass \(milliseconds) ms")
         driver.advance(byMilliseconds: Int64(random.below(milliseconds)))
         let now = driver.now.unixMilliseconds
-        for entry in entries.values where entry.begun == 0 && !entry.hasEnded {
+        for entry in entries.values where entry.begun == 0 && !entry.hasEnded && entry.life >= 0 {
             guard let milliseconds = entry.request.options.expireMilliseconds else { continue }
             if entry.acceptedAt + milliseconds <= now, !entry.isExpired {
                 entry.isExpired = true

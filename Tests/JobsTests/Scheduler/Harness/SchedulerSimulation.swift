@@ -244,9 +244,11 @@ final class SchedulerSimulation {
             guard let order = entry.order, other.order == order else { continue }
             // A blocker leaves with its thread, and jobs in memory only stay.
             let hasLeft = other.isStored && isAway(other)
-            // Two hold each other up if the handler of the first was away: the first goes on.
-            let bothBlock = entry.blocks && entry.begun > 0 && entry.id < other.id
-            if other.blocks, other.isBetweenAttempts, !hasLeft, !bothBlock,
+            // Two hold each other up if the handler of the first was away: the first goes on. One
+            // that a worker holds since before the restart goes first.
+            let goesFirst =
+                entry.blocks && entry.begun > 0 && entry.id < other.id || entry.wasHeldOver
+            if other.blocks, other.isBetweenAttempts, !hasLeft, !goesFirst,
                 state(of: other.id)?.isEnded == false
             {
                 fail("job \(entry.id) began although job \(other.id) is tried again first")
@@ -331,10 +333,11 @@ final class SchedulerSimulation {
         count("crashed")
         life += 1
         driver.crash()
-        for entry in entries.values { entry.heldNumber = nil }
+        for entry in entries.values { (entry.heldNumber, entry.wasHeldOver) = (nil, false) }
         for id in driver.heldOver.keys {
             count("held over")
             entries[id]?.heldNumber = entries[id]?.lastNumber
+            entries[id]?.wasHeldOver = true
         }
         asked = [:]
         cancels = [:]
