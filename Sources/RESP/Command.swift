@@ -86,7 +86,9 @@ package struct Command: Sendable {
         // SAFETY: a literal lives as long as the program, and `found` has as many bytes as it.
         let wanted = unsafe word.utf8Start
         for offset in found.indices {
-            if unsafe Self.capital(found[offset]) != wanted[offset] { return false }
+            let (byte, capital) = unsafe (found[unchecked: offset], wanted[offset])
+            // Most clients send capitals.
+            if byte != capital, Self.capital(byte) != capital { return false }
         }
         return true
     }

@@ -61,7 +61,6 @@ extension JobScheduler {
             served.details(of: request, selector, uniqueUntil: claim?.until), acceptedAt: now)
         reserveNumbers()
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
-        let details = accepted.details
         // The job then moves into its entry: one in memory only is never copied.
         let new = queue == nil ? nil : NewJob(accepted, isParked: isParked, from: submitted)
         let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
@@ -79,8 +78,8 @@ extension JobScheduler {
         }
         store.commits.append(
             CommitQueue.Commit(
-                id: id, job: job, queue: queue, details: details, state: state, dueAt: dueAt,
-                byteCount: byteCount, reply: reply))
+                id: id, job: job, queue: queue, details: new.job.details, state: state,
+                dueAt: dueAt, byteCount: byteCount, reply: reply))
         if let run {
             store.commits.add(MadeRun(run: run, new: new, claim: claim))
         } else if let claim {

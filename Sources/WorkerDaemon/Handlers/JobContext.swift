@@ -45,7 +45,11 @@ public final class JobContext: Sendable {
         return plan
     }
     private let offeredRetry: RetryPlan
-    private let pool: WorkerPool
+    /// Whether a store keeps the job.
+    let isStored: Bool
+    let handler: Handler
+    let group: WorkerGroup
+    private let runner: JobRunner
     // SAFETY: set once it is queued, and read when it is retracted, both on the driver's thread.
     nonisolated(unsafe) private var ticket: WorkerPool.Ticket?
     private let phase = Atomic<UInt8>(0)
@@ -98,15 +102,29 @@ public final class JobContext: Sendable {
         var isOver: Bool { clock.now() >= deadline }
     }
 
-    /// An attempt of a job that is offered to the threads of a pool.
-    init(_ job: JobEntry, in pool: WorkerPool) {
+    /// An attempt of a job that is offered to the threads of a group.
+    init(_ job: JobEntry, _ handler: Handler, on group: WorkerGroup, by runner: JobRunner) {
         id = job.id.number
         details = job.details
         payload = job.payload
         firstAttempt = job.attemptNumber
         expiresAt = job.expiresAt
         offeredRetry = job.retry
-        self.pool = pool
+        isStored = job.isStored
+        self.handler = handler
+        self.group = group
+        self.runner = runner
+    }
+
+    /// Runs the job to its end, on the calling thread of its group.
+    func perform() { runner.run(self) }
+
+    /// Holds the job for a worker in another process, on the calling thread of its group.
+    func hold(_ work: RemoteWork, in turn: MemberTurn?) { runner.hold(work, in: turn) }
+
+    /// The job as one for workers in other processes; nil if it was withdrawn, or has expired.
+    func remoteJob(_ selector: Configuration.Selector, in turn: RemoteTurn) -> RemoteJob? {
+        runner.job(self, selector, in: turn)
     }
 
     /// Notes its place in the queue of its pool.
@@ -259,7 +277,7 @@ public final class JobContext: Sendable {
     ///
     /// - Thread: the driver's.
     func retract() {
-        if let ticket = unsafe ticket { pool.cancel(ticket) }
+        if let ticket = unsafe ticket { group.pool.cancel(ticket) }
     }
 
     /// Counts a worker in another process that has vanished with it.

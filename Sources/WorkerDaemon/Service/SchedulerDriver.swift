@@ -18,8 +18,8 @@ final class SchedulerDriver {
     let clocks: Clocks
     /// The threads behind each group of the scheduler, by its index; also of removed groups.
     var groupsByIndex: [WorkerGroup] {
-        get { unsafe uncheckedGroupsByIndex }
-        set { unsafe uncheckedGroupsByIndex = newValue }
+        _read { yield unsafe uncheckedGroupsByIndex }
+        _modify { yield unsafe &uncheckedGroupsByIndex }
     }
     /// The threads that are served.
     var groups: [WorkerGroup]
@@ -69,8 +69,8 @@ final class SchedulerDriver {
     let exchange: WorkerExchange
     /// The handlers in the order of the scheduler's selectors; also of removed selectors.
     var handlersByIndex: [Handler] {
-        get { unsafe uncheckedHandlersByIndex }
-        set { unsafe uncheckedHandlersByIndex = newValue }
+        _read { yield unsafe uncheckedHandlersByIndex }
+        _modify { yield unsafe &uncheckedHandlersByIndex }
     }
     // SAFETY: as the scheduler; changed by reloads, which nothing overlaps.
     @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
@@ -392,43 +392,39 @@ final class SchedulerDriver {
 
     /// Lets a job wait for a thread of its group, unless it was withdrawn since.
     private func offer(_ job: JobEntry) {
-        guard job.isOfferPending, runner != nil else { return }
+        guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
         let (group, handler) = (groupsByIndex[job.group.index], handlersByIndex[job.selector.index])
-        let context = JobContext(job, in: group.pool)
+        let context = JobContext(job, handler, on: group, by: runner)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
         if needsWatch || scheduler.audience.watches.isWatched(job.id) { listen(to: job) }
         guard group.members.count > 1, job.thread == group.name else {
-            return submit(job, context, handler, to: group)
+            return submit(job, context)
         }
         let isForWorkers = handler.forWorkers != nil && exchange.heldOver[job.id] == nil
         let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
-            [unowned self] in submit(job, context, handler, to: group)
+            [unowned self] in submit(job, context)
         }
-        if !waits { submit(job, context, handler, to: group) }
+        if !waits { submit(job, context) }
     }
 
-    private func submit(
-        _ job: JobEntry, _ context: JobContext, _ handler: Handler, to group: WorkerGroup
-    ) {
-        guard let runner else { return }
-        let isStored = job.isStored
+    private func submit(_ job: JobEntry, _ context: JobContext) {
+        guard runner != nil else { return }
+        let pool = context.group.pool
         do throws(SubmitError) {
             let key = job.details.options.key.map { SubmitKey($0) }
             let priority = job.details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
-            if let selector = handler.forWorkers {
-                (ticket, owed) = try group.pool.submitOwingWake(
+            if let selector = context.handler.forWorkers {
+                (ticket, owed) = try pool.submitOwingWake(
                     onThread: job.thread, priority: priority, key: key,
-                    delegating: RemoteWork(
-                        context, handler, selector, of: group, isStored: isStored, runner))
+                    delegating: RemoteWork(context, selector))
             } else {
-                (ticket, owed) = try group.pool.submitOwingWake(
+                // A closure that holds one object is that object: it takes no memory of its own.
+                (ticket, owed) = try pool.submitOwingWake(
                     onThread: job.thread, priority: priority, key: key
-                ) {
-                    runner.run(context, handler, on: group, isStored: isStored)
-                }
+                ) { context.perform() }
             }
             context.note(ticket)
             if let owed { owe(owed) }

@@ -10,8 +10,8 @@ internal import WorkerThreads
 final class SchedulerSurroundings: SchedulerEnvironment {
     /// The driver, until it is closed: not weak, as `WorkerExchange.door`.
     var driver: SchedulerDriver? {
-        get { unsafe uncheckedDriver }
-        set { unsafe uncheckedDriver = newValue }
+        _read { yield unsafe uncheckedDriver }
+        _modify { yield unsafe &uncheckedDriver }
     }
     // SAFETY: as the driver's scheduler.
     @exclusivity(unchecked) private var uncheckedDriver: SchedulerDriver?

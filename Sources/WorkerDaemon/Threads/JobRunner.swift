@@ -52,16 +52,14 @@ final class JobRunner: Sendable {
     /// - Thread: a member's of the group.
     /// - Blocks: until the job has ended; and if it holds up others, until the scheduler has
     ///   retracted these.
-    func run(
-        _ job: JobContext, _ handler: Handler, on group: WorkerGroup, isStored: Bool
-    ) {
-        guard !isStored || awaitTrust(before: job) else { return }
-        guard job.hasBegunBefore || !group.expires(job) else {
+    func run(_ job: JobContext) {
+        guard !job.isStored || awaitTrust(before: job) else { return }
+        guard job.hasBegunBefore || !job.group.expires(job) else {
             reports.send(.expired(JobID(job.id)))
             return
         }
-        let completion = group.run(
-            job, handler, children: children, store: isStored ? store : nil, log: log,
+        let completion = job.group.run(
+            job, children: children, store: job.isStored ? store : nil, log: log,
             failures: failures)
         if let completion { report(completion, of: job) }
     }
@@ -71,23 +69,24 @@ final class JobRunner: Sendable {
     /// - Thread: a member's of the group.
     /// - Blocks: until the thread has to go on by itself.
     func hold(_ work: RemoteWork, in turn: MemberTurn?) {
-        let turn = RemoteTurn(turn, work.group, remoteReports)
-        if let job = job(work, in: turn) { turn.hold(job) }
+        let turn = RemoteTurn(turn, work.context.group, remoteReports)
+        if let job = work.job(in: turn) { turn.hold(job) }
     }
 
-    /// The job of a work, on a thread.
+    /// A job for workers in other processes, on a thread.
     ///
     /// - Returns: nil if it was withdrawn, or has expired.
-    func job(_ work: RemoteWork, in turn: RemoteTurn) -> RemoteJob? {
-        let context = work.context
+    func job(
+        _ context: JobContext, _ selector: Configuration.Selector, in turn: RemoteTurn
+    ) -> RemoteJob? {
         guard !context.isWithdrawn else { return nil }
-        guard context.hasBegunBefore || !work.group.expires(context) else {
+        guard context.hasBegunBefore || !context.group.expires(context) else {
             reports.send(.expired(JobID(context.id)))
             return nil
         }
         return RemoteJob(
-            context, work.handler, work.selector, in: turn, store: work.isStored ? store : nil,
-            failures, remoteReports)
+            context, selector, in: turn, store: context.isStored ? store : nil, failures,
+            remoteReports)
     }
 
     /// Waits while another daemon may have the store by now.

@@ -108,12 +108,12 @@ final class WorkerGroup: Sendable {
     /// - Parameter store: where the beginning is marked; nil for a job in memory only.
     /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
     func run(
-        _ job: JobContext, _ handler: Handler, children: ChildRegistry,
-        store: (any JobStore)?, log: Log, failures: FailureLog
+        _ job: JobContext, children: ChildRegistry, store: (any JobStore)?, log: Log,
+        failures: FailureLog
     ) -> Completion? {
         let member = currentMember
-        guard begin(job, handler, on: member, store: store) else { return nil }
-        let outcome = handler.run(job, children: children, log: log)
+        guard begin(job, on: member, store: store) else { return nil }
+        let outcome = job.handler.run(job, children: children, log: log)
         return end(job, outcome, on: member, store: store, failures)
     }
 
@@ -125,12 +125,12 @@ final class WorkerGroup: Sendable {
     /// - Returns: false when it was withdrawn before.
     /// - Thread: the member's, or another one while that waits for it.
     func begin(
-        _ job: JobContext, _ handler: Handler, on member: Member, for holder: JobHolder? = nil,
+        _ job: JobContext, on member: Member, for holder: JobHolder? = nil,
         store: (any JobStore)?
     ) -> Bool {
         let startedAt = clocks.wall.unixMilliseconds()
         let isBegun = job.begin(
-            on: member.name, at: startedAt, timeout: handler.timeout(of: job.options),
+            on: member.name, at: startedAt, timeout: job.handler.timeout(of: job.options),
             by: clocks.loop)
         guard isBegun else { return false }
         if let holder { store?.noteHolder(job.id, attempt: job.attempt, holder) }

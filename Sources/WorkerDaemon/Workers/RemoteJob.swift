@@ -51,7 +51,6 @@ final class RemoteJob: Sendable {
     let selector: Configuration.Selector
     /// The turn of the thread that holds it.
     let turn: RemoteTurn
-    private let handler: Handler
     private let failures: FailureLog
     /// Where it is marked; nil for a job in memory only.
     let store: (any JobStore)?
@@ -61,12 +60,10 @@ final class RemoteJob: Sendable {
     let isEndMarked = Atomic<Bool>(false)
 
     init(
-        _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
-        in turn: RemoteTurn, store: (any JobStore)?, _ failures: FailureLog,
-        _ reports: MessagePort<RemoteReport>
+        _ context: JobContext, _ selector: Configuration.Selector, in turn: RemoteTurn,
+        store: (any JobStore)?, _ failures: FailureLog, _ reports: MessagePort<RemoteReport>
     ) {
         self.context = context
-        self.handler = handler
         self.selector = selector
         self.turn = turn
         self.store = store
@@ -130,7 +127,7 @@ final class RemoteJob: Sendable {
     /// Begins it for a worker.
     func begin(for holder: JobHolder) -> Beginning {
         guard context.hasBegunBefore || !group.expires(context) else { return .expired }
-        guard group.begin(context, handler, on: member, for: holder, store: store) else {
+        guard group.begin(context, on: member, for: holder, store: store) else {
             return .withdrawn
         }
         step.withLock { $0 = .begun }

@@ -9,28 +9,17 @@ internal import WorkerThreads
 /// A job for workers, as it waits for its thread.
 final class RemoteWork: DelegatedWork {
     let context: JobContext
-    let handler: Handler
-    let selector: Configuration.Selector
-    let group: WorkerGroup
-    let isStored: Bool
-    private let runner: JobRunner
+    private let selector: Configuration.Selector
 
-    init(
-        _ context: JobContext, _ handler: Handler, _ selector: Configuration.Selector,
-        of group: WorkerGroup, isStored: Bool, _ runner: JobRunner
-    ) {
+    init(_ context: JobContext, _ selector: Configuration.Selector) {
         self.context = context
-        self.handler = handler
         self.selector = selector
-        self.group = group
-        self.isStored = isStored
-        self.runner = runner
     }
 
-    func perform(in turn: MemberTurn?) { runner.hold(self, in: turn) }
+    func perform(in turn: MemberTurn?) { context.hold(self, in: turn) }
 
     /// The job, on a thread; nil if it was withdrawn, or has expired.
-    func job(in turn: RemoteTurn) -> RemoteJob? { runner.job(self, in: turn) }
+    func job(in turn: RemoteTurn) -> RemoteJob? { context.remoteJob(selector, in: turn) }
 }
 
 /// The jobs that a thread holds for workers, one after another.

@@ -389,7 +389,8 @@ package struct JobBook {
     /// Drops the jobs that ended first until all limits are kept.
     private mutating func dropEnded(at now: Int64) {
         while let first = ended.popDue(at: now) { drop(first) }
-        while let first = failed.popDue(at: now) { drop(first) }
+        if !failed.isEmpty { while let first = failed.popDue(at: now) { drop(first) } }
+        guard named.count > 0 else { return }
         while let id = named.popDue(at: now) { if let entry = table[id] { drop(entry) } }
     }
 

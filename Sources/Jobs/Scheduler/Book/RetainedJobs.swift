@@ -59,6 +59,9 @@ package struct RetainedJobs: Sendable {
     /// How many are kept.
     package var count: Int { entries.count - goneCount }
 
+    /// Whether there is nothing to look at.
+    var isEmpty: Bool { entries.isEmpty }
+
     package mutating func append(_ entry: Entry) {
         entries.append(entry)
         byteCount += entry.byteCount
