@@ -134,7 +134,8 @@ extension JobScheduler {
         guard let job = cancels.end(id), let queue = queues[job.queue] else { return }
         // Going down: it is in the store, and stays there.
         guard !stage.keepsDelayed else { return }
-        if !leaveParked(job, queue) {
+        // Its handler may have gone while the store was asked.
+        if isServed(job, of: queue), !leaveParked(job, queue) {
             let isBlocker = job.isBlocker && isInOrder(job, of: queue.group)
             isBlocker ? claimBlocker(job) : bringWithheld(job, to: queue)
         }
