@@ -3,12 +3,13 @@
 //
 // Inputs, a word for each argument:
 //
-//     perform THREAD PAYLOAD [delay MS] [buffer] [priority P] [key K] [retry N] [block]
+//     perform THREAD PAYLOAD [of SELECTOR] [delay MS] [buffer] [priority P] [key K] [retry N] [block]
 //             [expire MS] [unique U] [again] [for MS] [wait [MS]] [volatile]
 //     begin MEMBER [held]     end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD · suspend GROUP · resume GROUP COUNT
+//     remove GROUP · serve GROUP COUNT · handle SELECTOR…
 //     job N · wait N · retry N · drop N · watch N · list · crash · drain · stop MEMBER
 //     clock MS
 
@@ -25,6 +26,7 @@ final class Transcript {
         var limits = StoreLimits()
         if let retained { limits.retainedByteCountMax = retained }
         driver = TestDriver(
+            selectors: [("echo", JobOptions()), ("other", JobOptions())],
             book: book ? .init(limits: limits) : nil,
             window: window == 0 ? WindowLimits() : WindowLimits(countMax: window), limits: limits)
         driver.tell = { [unowned self] in said.append($0) }
@@ -106,6 +108,21 @@ final class Transcript {
         case "suspend":
             let reply = reply()
             driver.input { $0.suspend(group: rest[0], reply) }
+        case "remove":
+            let reply = reply()
+            driver.remove(rest[0], reply)
+        case "serve":
+            for thread in driver.serve(rest[0], count: Int(try number(rest[1]))) {
+                let reply = reply()
+                driver.input { $0.claim(thread, reply) }
+            }
+        case "handle":
+            for thread in driver.serve(selectors: rest) {
+                said.append("release and claim \(thread)")
+                let replies = (reply(), reply())
+                driver.input { $0.release(thread, keepsNew: true, replies.0) }
+                driver.input { $0.claim(thread, replies.1) }
+            }
         case "resume":
             _ = driver.resume(rest[0], TestDriver.members(rest[0], Int(try number(rest[1]))))
         case "fire":
@@ -187,6 +204,7 @@ final class Transcript {
             let due = driver.now.unixMilliseconds + (try number(value))
             request.schedule = .at(due, byClock: false)
         case "at": request.schedule = .at(driver.now.unixMilliseconds + (try number(value)))
+        case "of": request.selector = value
         case "priority": request.priority = Priority(name: value.utf8) ?? .normal
         case "key": options.key = Array(value.utf8)
         case "retry": options.retryCountMax = Int(try number(value))
