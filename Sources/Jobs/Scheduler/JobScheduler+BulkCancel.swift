@@ -257,6 +257,7 @@ extension JobScheduler {
                     if withdraw(active, as: outcome) { count += 1 }
                     continue
                 }
+                if cancels.hasEnded(job.id) { continue }
                 // Another command may ask for the same job, and find none to end.
                 cancels.forget(job.id)
                 cancels.leftInTurn.remove(job.id)

@@ -12,6 +12,9 @@ struct PendingCancels {
     /// Jobs in turn that a shutdown or a stopped thread has left to the store, which takes them for
     /// jobs in memory.
     var leftInTurn: Set<JobID> = []
+    /// Jobs among these that the scheduler has ended while another cancel was under way, which may
+    /// end them in the store as well.
+    private var ended: Set<JobID> = []
     /// Clients that wait for the end of a parked job.
     private var waiters: [JobID: WaitingClients] = [:]
 
@@ -22,6 +25,18 @@ struct PendingCancels {
 
     /// Keeps a loaded job back until the answer.
     mutating func withhold(_ job: Job) { withheld[job.id] = job }
+
+    /// The scheduler ends a job that was left in turn.
+    mutating func endLeft(_ id: JobID) {
+        leftInTurn.remove(id)
+        if !counts.isEmpty || !bulk.isEmpty { ended.insert(id) }
+    }
+
+    /// Whether a job that the store has ended was ended before.
+    mutating func hasEnded(_ id: JobID) -> Bool {
+        if !ended.isEmpty, counts.isEmpty, bulk.isEmpty { ended = [] }
+        return ended.contains(id)
+    }
 
     /// A withheld job has ended.
     mutating func forget(_ id: JobID) { withheld[id] = nil }
@@ -119,11 +134,11 @@ extension JobScheduler {
             }
             // The store knows since that it is in no memory.
             if stage.keepsParked { return cancel(id, reply) }
-            cancels.leftInTurn.remove(id)
             effects.record(.end(id, nil, .cancelled, at: now.unixMilliseconds))
             let counted = CountedJob(
                 id: id, state: .waiting, selector: job.selector, byteCount: job.payload.count)
             _ = noteCancelled([job.queue: [counted]])
+            cancels.endLeft(id)
             confirm(.cancel(.cancelled), reply)
         }
     }

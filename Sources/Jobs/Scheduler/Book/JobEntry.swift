@@ -78,8 +78,9 @@ package final class JobEntry {
     var tally: SlotMap<Tally>.Handle?
     /// Which part of its queue's memory it is counted in.
     var part = JobQueue.Part.inTurn
-    /// The number of its turn: those of jobs whose turns came later are larger. It stays when the
-    /// job is taken back and offered again.
+    /// The number of its turn: those of jobs whose turns came later are larger.
+    ///
+    /// It stays when the job is taken back and offered again.
     package private(set) var turn: UInt64 {
         get { unsafe uncheckedTurn }
         set { unsafe uncheckedTurn = newValue }

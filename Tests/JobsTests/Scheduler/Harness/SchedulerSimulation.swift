@@ -247,7 +247,8 @@ final class SchedulerSimulation {
             // Two hold each other up if the handler of the first was away: the first goes on. One
             // that a worker holds since before the restart goes first.
             let goesFirst =
-                entry.blocks && entry.begun > 0 && entry.id < other.id || entry.wasHeldOver
+                entry.blocks && entry.begun > 0
+                && (entry.id < other.id || entry.isBetweenAttempts) || entry.wasHeldOver
             if other.blocks, other.isBetweenAttempts, !hasLeft, !goesFirst,
                 state(of: other.id)?.isEnded == false
             {

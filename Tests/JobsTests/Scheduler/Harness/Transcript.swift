@@ -3,8 +3,8 @@
 //
 // Inputs, a word for each argument:
 //
-//     perform THREAD PAYLOAD [of SELECTOR] [delay MS] [buffer] [priority P] [key K] [retry N] [block]
-//             [expire MS] [unique U] [again] [for MS] [wait [MS]] [volatile]
+//     perform THREAD PAYLOAD [of SELECTOR] [delay MS] [buffer] [priority P] [key K] [retry N]
+//             [block] [expire MS] [unique U] [again] [for MS] [wait [MS]] [volatile]
 //     begin MEMBER [held]     end MEMBER done|failed|cancelled      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
