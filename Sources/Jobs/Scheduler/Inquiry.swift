@@ -17,9 +17,9 @@ enum Inquiry {
     case wait(JobID, isNamed: Bool, ReplyToken)
     case payload(JobID, ReplyToken)
     case watch(JobID, WatchRequest)
-    case cancel(JobID, ReplyToken)
+    case cancel(JobID, releaseCount: Int, ReplyToken)
     /// Looks whether there is a job that was to be cancelled and is not parked.
-    case lookAfterCancel(JobID, ReplyToken)
+    case lookAfterCancel(JobID, releaseCount: Int, ReplyToken)
     case cancelMany(BulkCancel)
     case findExpired
     /// Ends a parked job that has not begun in time.

@@ -260,7 +260,7 @@ extension JobScheduler {
                 if cancels.hasEnded(job.id) { continue }
                 // Another command may ask for the same job, and find none to end.
                 cancels.forget(job.id)
-                cancels.leftInTurn.remove(job.id)
+                cancels.forgetLeft(job.id)
                 uncount(job, of: name)
                 endParked(job.id, thread: name.thread, selector: job.selector, outcome)
                 count += 1

@@ -11,7 +11,9 @@ struct PendingCancels {
     var bulkTurns = BulkTurns()
     /// Jobs in turn that a shutdown or a stopped thread has left to the store, which takes them for
     /// jobs in memory.
-    var leftInTurn: Set<JobID> = []
+    private var leftInTurn: [JobID: QueueName] = [:]
+    /// How often the store was told so of all jobs of some queues.
+    private(set) var releaseCount = 0
     /// Jobs among these that the scheduler has ended while another cancel was under way, which may
     /// end them in the store as well.
     private var ended: Set<JobID> = []
@@ -26,9 +28,24 @@ struct PendingCancels {
     /// Keeps a loaded job back until the answer.
     mutating func withhold(_ job: Job) { withheld[job.id] = job }
 
+    /// A job in turn has left memory, and the store does not know it.
+    mutating func leave(_ id: JobID, of queue: QueueName) { leftInTurn[id] = queue }
+
+    func isLeft(_ id: JobID) -> Bool { leftInTurn[id] != nil }
+
+    mutating func forgetLeft(_ id: JobID) { leftInTurn[id] = nil }
+
+    /// The store is told that all jobs of some queues are in no memory.
+    mutating func forgetLeft(of queues: [JobQueue]) {
+        releaseCount += 1
+        guard !leftInTurn.isEmpty else { return }
+        let names = Set(queues.map(\.name))
+        leftInTurn = leftInTurn.filter { !names.contains($0.value) }
+    }
+
     /// The scheduler ends a job that was left in turn.
     mutating func endLeft(_ id: JobID) {
-        leftInTurn.remove(id)
+        forgetLeft(id)
         if !counts.isEmpty || !bulk.isEmpty { ended.insert(id) }
     }
 
@@ -76,7 +93,9 @@ extension JobScheduler {
                 ? confirm(.cancel(answer), reply) : effects.answer(reply, .cancel(answer))
         }
         cancels.begin(id)
-        ask(.cancel(id, reply)) { .cancel(id, as: .cancelled, ticket: $0) }
+        ask(.cancel(id, releaseCount: cancels.releaseCount, reply)) {
+            .cancel(id, as: .cancelled, ticket: $0)
+        }
     }
 
     /// - Returns: what became of it; nil if it is not in memory.
@@ -109,7 +128,8 @@ extension JobScheduler {
 
     /// The store has ended a job, or found none that is parked.
     mutating func cancelledParked(
-        _ id: JobID, _ result: Result<[QueueName: [CountedJob]], StoreFault>, _ reply: ReplyToken
+        _ id: JobID, _ result: Result<[QueueName: [CountedJob]], StoreFault>,
+        releaseCount count: Int, _ reply: ReplyToken
     ) {
         noteCancelAnswer(id)
         switch result {
@@ -119,18 +139,22 @@ extension JobScheduler {
         case .success:
             // It has come into memory, or ended, or never was.
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            ask(.lookAfterCancel(id, reply)) { .find(id, ticket: $0) }
+            ask(.lookAfterCancel(id, releaseCount: count, reply)) { .find(id, ticket: $0) }
         }
     }
 
     /// A job was looked for that was to be cancelled and is not parked.
-    mutating func cancel(_ id: JobID, found: Result<Job, JobError>, _ reply: ReplyToken) {
+    mutating func cancel(
+        _ id: JobID, found: Result<Job, JobError>, releaseCount: Int, _ reply: ReplyToken
+    ) {
         switch found {
         case .failure(let error): effects.answer(reply, .failed(error))
         case .success(let job):
             if let answer = cancelInMemory(id) { return confirm(.cancel(answer), reply) }
-            guard !job.state.isEnded, cancels.leftInTurn.contains(id) else {
-                return effects.answer(reply, .cancel(.tooLate))
+            guard !job.state.isEnded, cancels.isLeft(id) else {
+                // Its queue may have been released since, and then the store ends it.
+                let isOver = job.state.isEnded || releaseCount == cancels.releaseCount
+                return isOver ? effects.answer(reply, .cancel(.tooLate)) : cancel(id, reply)
             }
             // The store knows since that it is in no memory.
             if stage.keepsParked { return cancel(id, reply) }

@@ -48,6 +48,7 @@ extension JobScheduler {
         if keepsNew { served.releases.kept.insert(thread) }
         let released = queues.all.filter { $0.name.thread == thread }
         for queue in released { queue.release() }
+        cancels.forgetLeft(of: released)
         for job in book.activeJobs {
             guard let queue = job.queue, queue.isReleased, queue.name.thread == thread else {
                 continue

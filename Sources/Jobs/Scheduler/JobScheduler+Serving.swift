@@ -127,6 +127,7 @@ extension JobScheduler {
         served.releases.threads.formUnion(threads)
         served.releases.kept.formUnion(threads)
         let left = queues.all.filter { threads.contains($0.name.thread) }
+        cancels.forgetLeft(of: left)
         for queue in left {
             queue.release()
             queue.isOrphaned = true

@@ -108,7 +108,7 @@ extension JobScheduler {
     /// A delayed job is among the delayed ones there until it ends.
     mutating func parkAsStored(_ job: JobEntry, _ queue: JobQueue) {
         let state: JobState = job.part == .inTurn ? .waiting : .delayed
-        if state == .waiting, !queue.isReleased { cancels.leftInTurn.insert(job.id) }
+        if state == .waiting, !queue.isReleased { cancels.leave(job.id, of: queue.name) }
         if state == .waiting, stage.isRefusing { stage.keptInTurnCount += 1 }
         park(job, queue, as: state)
         // In a drain, others go on.

@@ -56,9 +56,9 @@ extension JobScheduler {
     ) {
         let ended = (try? result.get()) ?? [:]
         switch inquiry {
-        case .cancel(let id, let reply):
+        case .cancel(let id, let count, let reply):
             _ = noteCancelled(ended)
-            cancelledParked(id, result, reply)
+            cancelledParked(id, result, releaseCount: count, reply)
         case .expire(let id):
             _ = noteCancelled(ended, as: .expired)
             noteCancelAnswer(id)
@@ -90,7 +90,8 @@ extension JobScheduler {
             wait(for: id, isNamed: isNamed, known(result, id), reply)
         case .watch(let id, let request):
             if request.found(id, known(result, id)) { finish(request) }
-        case .lookAfterCancel(let id, let reply): cancel(id, found: known(result, id), reply)
+        case .lookAfterCancel(let id, let count, let reply):
+            cancel(id, found: known(result, id), releaseCount: count, reply)
         default: break
         }
     }

@@ -77,6 +77,9 @@ package final class HoldUp {
     /// Its place in the chain of its thread.
     fileprivate(set) var slot = 0
     private var held: [JobID: JobEntry] = [:]
+    /// Other jobs of the order that were between two attempts when this hold-up was under way, in
+    /// the order in which they came: since a restart, or while the blocker's handler was away.
+    private(set) var followers: [JobEntry] = []
 
     init(by blocker: JobID, on thread: String) {
         self.blocker = blocker
@@ -85,6 +88,9 @@ package final class HoldUp {
 
     /// A job waits from now on.
     func hold(_ job: JobEntry) { held[job.id] = job }
+
+    /// Another job of the order would hold up the rest as well.
+    func follow(_ job: JobEntry) { followers.append(job) }
 
     /// A job waits no more.
     func forget(_ id: JobID) { held[id] = nil }

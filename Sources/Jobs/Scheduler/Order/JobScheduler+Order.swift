@@ -177,7 +177,10 @@ extension JobScheduler {
     }
 
     private mutating func holdUp(of order: JobOrder, by job: JobEntry) -> HoldUp {
-        if let holdUp = order.holdUp { return holdUp }
+        if let holdUp = order.holdUp {
+            if holdUp.blocker != job.id { holdUp.follow(job) }
+            return holdUp
+        }
         let holdUp = HoldUp(by: job.id, on: job.thread)
         order.holdUp = holdUp
         orders.holdUps.append(holdUp)
@@ -191,6 +194,11 @@ extension JobScheduler {
         else { return }
         order.holdUp = nil
         orders.holdUps.remove(holdUp)
+        // Another one of the order may be between two attempts, too: now it holds up the rest.
+        for next in holdUp.followers
+        where book.active(next.id) === next && next.orders.own === order && !next.place.isOffered {
+            _ = self.holdUp(of: order, by: next)
+        }
         for other in holdUp.takeAll() where book.active(other.id) === other {
             offerOrHoldBack(other)
         }

@@ -23,6 +23,8 @@ final class SchedulerSimulation {
     let driver: TestDriver
     /// How many of 100 attempts workers in other processes hold.
     private let heldShare: Int
+    /// Whether what is served changes again and again.
+    private let isRestless: Bool
     var entries: [JobID: SimulatedJob] = [:]
     let followers = ChangeFollowers()
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
@@ -56,6 +58,7 @@ final class SchedulerSimulation {
         self.store = store
         let isSmall = random.chance(60)
         heldShare = [0, 20, 80][random.below(3)]
+        isRestless = random.chance(30)
         driver = TestDriver(
             selectors: [("echo", JobOptions()), ("other", JobOptions())],
             book: store == .none ? nil : TwinBook(),
@@ -109,6 +112,7 @@ final class SchedulerSimulation {
     // MARK: - Steps
 
     func step() {
+        if isRestless, random.chance(5) { changeServed() }
         switch random.below(100) {
         case ..<30: submit()
         case ..<36: cancel()
