@@ -147,7 +147,9 @@ extension JobScheduler {
         let holdUp = holdUp(of: order, by: job)
         for entry in order.takeEntries() {
             orders.lookedAtCount += 1
-            guard entry.id != job.id, let other = self.job(of: entry) else { continue }
+            guard entry.id != job.id, entry.id != holdUp.blocker,
+                let other = self.job(of: entry)
+            else { continue }
             guard withdrawAttempt(of: other) else {
                 effects.note(
                     .error,
@@ -168,9 +170,9 @@ extension JobScheduler {
         let holdUp = holdUp(of: order, by: job)
         // Of a claimed thread, jobs in memory only may have been offered meanwhile.
         for entry in order.takeEntries() {
-            guard let other = self.job(of: entry), other !== job, withdrawAttempt(of: other) else {
-                continue
-            }
+            guard entry.id != holdUp.blocker, let other = self.job(of: entry), other !== job,
+                withdrawAttempt(of: other)
+            else { continue }
             retract(other)
             holdBack(other, holdUp)
         }

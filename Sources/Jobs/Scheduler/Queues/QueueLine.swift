@@ -67,7 +67,9 @@ struct QueueLine {
         Self.drop(&undelayed)
         Self.drop(&due)
         Self.drop(&released)
-        guard let first = undelayed.first else { return reach.isWhole ? popDue { _ in true } : nil }
+        guard let first = undelayed.first else {
+            return reach.isWhole ? popDue { $0.dueKey <= reach.horizon } : nil
+        }
         if let early = popDue(where: { $0.isDue(before: first) }) { return early }
         if reach.horizon.dueAt > min(first.acceptedAt, reach.now) { return undelayed.popFirst() }
         // Parked jobs go before `first`, and before them those that fill the memory: a command has

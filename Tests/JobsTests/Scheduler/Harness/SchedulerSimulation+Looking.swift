@@ -51,7 +51,8 @@ extension SchedulerSimulation {
     }
 
     func accepted(_ id: JobID, _ request: JobRequest, isStored: Bool) {
-        if entries[id] != nil { fail("job \(id) was accepted twice") }
+        // A refused submit of its name may have told its number before.
+        if let known = entries[id], known.life >= 0 { fail("job \(id) was accepted twice") }
         checkName(of: id, request, isStored: isStored)
         let job = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
         entries[id] = SimulatedJob(
