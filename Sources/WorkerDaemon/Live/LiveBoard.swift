@@ -20,6 +20,8 @@ final class LiveBoard {
         var pools: [(row: LiveRow, line: Timeline?)] = []
         var threads: [(row: LiveRow, line: Timeline?)] = []
         var selectors: [LiveRow] = []
+        /// The parts of the counts.
+        var parts: [(subject: LiveSubject, counts: LiveCounts)] = []
         /// Whether something changes without a report: then another look follows.
         var isChanging = false
     }
@@ -36,6 +38,7 @@ final class LiveBoard {
     private var pools = LiveTable()
     private var threads = LiveTable()
     private var selectors = LiveTable()
+    private var parts: [(subject: LiveSubject, counts: LiveCounts)] = []
     /// The last round in which something has changed.
     private(set) var round: UInt32 = 0
     /// The round behind which the rows are of other threads than before.
@@ -112,6 +115,7 @@ final class LiveBoard {
         isLooking = false
         lookCount += 1
         lastLook = loop.now
+        parts = found.parts
         let next = timelines.round
         var hasChanged = server.update([(found.server, nil)], round: next)
         // Each of them, whatever the others say.
@@ -128,19 +132,33 @@ final class LiveBoard {
     }
 
     /// The entries of a message with all that has changed behind a round; all behind round 0.
-    func changes(behind round: UInt32, at now: Int64, showsPayloads: Bool) -> [RESPValue.Entry] {
+    ///
+    /// - Parameter counts: the numbers of a user that may not touch all, as it was told them last.
+    func changes(
+        behind round: UInt32, at now: Int64, for user: User, _ counts: inout LiveCounts?
+    ) -> [RESPValue.Entry] {
         func rows(_ table: LiveTable) -> [RESPValue] {
-            table.rows(behind: round, at: now, showsPayloads: showsPayloads)
+            table.rows(behind: round, at: now, for: user)
         }
-        var entries = [entry("time", .integer(Int(now)))]
-        for (name, table) in [("server", server), ("counts", counts)] {
-            if let row = rows(table).first { entries.append(entry(name, row)) }
+        var entries: [RESPValue.Entry] = []
+        if let row = rows(server).first { entries.append(entry("server", row)) }
+        if user.touchesAll {
+            if let row = rows(self.counts).first { entries.append(entry("counts", row)) }
+        } else {
+            let own = parts.filter { $0.subject.isSeen(by: user) }
+                .reduce(into: LiveCounts()) { $0 += $1.counts }
+            if round == 0 || own != counts {
+                entries.append(entry("counts", .map(own.entriesWithAttempts)))
+            }
+            counts = own
         }
         for (name, table) in [("pools", pools), ("threads", threads), ("selectors", selectors)] {
+            // A selector changes by attempts on all threads.
+            if name == "selectors", round > 0, !user.scope.hasAllThreads { continue }
             let changed = rows(table)
             if round == 0 || !changed.isEmpty { entries.append(entry(name, .array(changed))) }
         }
-        return entries
+        return entries.isEmpty ? [] : [entry("time", .integer(Int(now)))] + entries
     }
 }
 
@@ -149,27 +167,38 @@ final class LiveBoard {
 /// Confined to its board's thread.
 final class LiveMessages: MessageSource {
     private let board: LiveBoard
-    private let showsPayloads: Bool
+    private let user: User
     private let wall: () -> Int64
     /// The reader has all of this round; 0 for nothing.
     private var round: UInt32 = 0
+    /// The numbers that the reader was told last, if they are not those of all threads.
+    private var counts: LiveCounts?
+    /// How many messages there were: how often others change something is not told.
+    private var messageCount = 0
 
     /// - Parameter wall: the present time in Unix milliseconds.
-    init(_ board: LiveBoard, showsPayloads: Bool, wall: @escaping () -> Int64) {
+    init(_ board: LiveBoard, for user: User, wall: @escaping () -> Int64) {
         self.board = board
-        self.showsPayloads = showsPayloads
+        self.user = user
         self.wall = wall
     }
 
     func append(to bytes: inout [UInt8], atMost byteCountMax: Int) {
-        guard round < board.round else { return }
-        if round <= board.lastVoidRound { round = 0 }
-        var entries = board.changes(behind: round, at: wall(), showsPayloads: showsPayloads)
-        if round == 0 { entries.append(entry("timeline", Self.timeline)) }
+        guard let (kind, entries) = next() else { return }
+        messageCount += 1
         ServerSentEvents.append(
-            round == 0 ? "snapshot" : "change", id: "\(board.epoch)-\(board.round)", .map(entries),
-            to: &bytes)
+            kind, id: "\(board.epoch)-\(messageCount)", .map(entries), to: &bytes)
+    }
+
+    /// The next message; nil if nothing has changed that the reader may see.
+    private func next() -> (kind: String, entries: [RESPValue.Entry])? {
+        guard round < board.round else { return nil }
+        if round <= board.lastVoidRound { round = 0 }
+        let isFirst = round == 0
+        var entries = board.changes(behind: round, at: wall(), for: user, &counts)
+        if isFirst { entries.append(entry("timeline", Self.timeline)) }
         round = board.round
+        return entries.isEmpty ? nil : (isFirst ? "snapshot" : "change", entries)
     }
 
     private static let timeline = RESPValue.map([

@@ -62,7 +62,8 @@ extension Service {
         }
     }
 
-    /// Gives each client the rights that its user has now; clients of removed users have to leave.
+    /// Gives each client the rights that its user has now; clients of removed users have to leave,
+    /// and those with a stream, which began with the rights before.
     private func apply(_ book: UserBook) {
         users = book
         pages.renew(book.present)
@@ -75,8 +76,18 @@ extension Service {
                 session.close("its user \(session.user.name) was removed")
                 continue
             }
+            guard user.hasRights(of: session.user) || !isToldOfChanges(session) else {
+                session.close("the rights of its user \(user.name) have changed")
+                continue
+            }
             session.renew(user, atDoor: doorUser)
         }
+    }
+
+    /// Whether a client reads a stream or observes jobs.
+    private func isToldOfChanges(_ session: Session) -> Bool {
+        session.stream != nil
+            || driver.scheduler.audience.watches.count(of: session.number) > 0
     }
 
     private func applyLimits() {

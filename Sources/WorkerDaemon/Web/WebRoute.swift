@@ -148,7 +148,7 @@ struct WebRoute: Sendable {
         WebRoute(.get, "/api/schedules", .member("schedules"), command: "SCHEDULES"),
         WebRoute(
             .get, "/api/live",
-            .stream("live", .observe.ofAllThreads) { try $1.liveMessages($0, $2) }),
+            .stream("live", .observe) { try $1.liveMessages($0, $2) }),
         WebRoute(
             .get, "/api/events", .stream("events", .observe) { try $1.events($0, $2) }),
         WebRoute(
