@@ -29,7 +29,8 @@ final class LiveBoard {
     /// Names this run of the daemon.
     let epoch: String
     private let loop: ThreadRunLoop
-    private let timelines: Timelines
+    /// The time lines of the threads; nil unless HTTP is served.
+    private let timelines: () -> Timelines?
     private let look: () -> Look
     /// Told whether the board is to hear of changes.
     private let follow: (Bool) -> Void
@@ -54,7 +55,8 @@ final class LiveBoard {
     ///   - look: describes the present state of all threads.
     ///   - follow: told whether the board is to hear of changes.
     init(
-        epoch: String, loop: ThreadRunLoop, timelines: Timelines, look: @escaping () -> Look,
+        epoch: String, loop: ThreadRunLoop, timelines: @escaping () -> Timelines?,
+        look: @escaping () -> Look,
         follow: @escaping (Bool) -> Void
     ) {
         self.epoch = epoch
@@ -95,6 +97,8 @@ final class LiveBoard {
         (pools, threads, selectors) = (LiveTable(), LiveTable(), LiveTable())
         (server, counts) = (LiveTable(), LiveTable())
         lastVoidRound = round
+        // They may be new ones.
+        timelines()?.round = round + 1
         if !readers.isEmpty { lookNow() }
     }
 
@@ -116,7 +120,7 @@ final class LiveBoard {
         lookCount += 1
         lastLook = loop.now
         parts = found.parts
-        let next = timelines.round
+        let next = round + 1
         var hasChanged = server.update([(found.server, nil)], round: next)
         // Each of them, whatever the others say.
         hasChanged = counts.update([(found.counts, nil)], round: next) || hasChanged
@@ -125,7 +129,7 @@ final class LiveBoard {
         hasChanged = selectors.update(found.selectors.map { ($0, nil) }, round: next) || hasChanged
         if hasChanged {
             round = next
-            timelines.round = next + 1
+            timelines()?.round = next + 1
             for reader in readers.values { reader() }
         }
         if found.isChanging { touched() }
@@ -162,7 +166,7 @@ final class LiveBoard {
     }
 }
 
-/// The live view as one reader gets it.
+/// The live view as one reader gets it: messages of HTTP, or pushes.
 ///
 /// Confined to its board's thread.
 final class LiveMessages: MessageSource {
@@ -191,7 +195,7 @@ final class LiveMessages: MessageSource {
     }
 
     /// The next message; nil if nothing has changed that the reader may see.
-    private func next() -> (kind: String, entries: [RESPValue.Entry])? {
+    func next() -> (kind: String, entries: [RESPValue.Entry])? {
         guard round < board.round else { return nil }
         if round <= board.lastVoidRound { round = 0 }
         let isFirst = round == 0
@@ -206,4 +210,23 @@ final class LiveMessages: MessageSource {
         entry("count", .integer(Timeline.bucketCount)),
         entry("outcomes", .array(Timeline.outcomes.map { text($0.rawValue) })),
     ])
+}
+
+/// The live view of a reader as pushes.
+///
+/// Confined to its session's loop.
+final class LivePushes: SessionStream {
+    let slot: ReplyToken
+    let isAnswer = false
+    private let messages: LiveMessages
+
+    init(_ slot: ReplyToken, _ messages: LiveMessages) {
+        self.slot = slot
+        self.messages = messages
+    }
+
+    func write(to session: Session) {
+        guard session.hasRoomForStream, let (kind, entries) = messages.next() else { return }
+        session.write(.push([text("live"), text(kind), .map(entries)]))
+    }
 }

@@ -8,11 +8,10 @@ internal import Synchronization
 internal import WorkerThreads
 
 extension Service {
-    /// The live view; nil unless HTTP is served.
-    func makeLiveBoard() -> LiveBoard? {
-        guard let timelines = driver.figures?.timelines else { return nil }
-        return LiveBoard(
-            epoch: epoch, loop: loop, timelines: timelines,
+    func makeLiveBoard() -> LiveBoard {
+        LiveBoard(
+            epoch: epoch, loop: loop,
+            timelines: { [unowned self] in driver.figures?.timelines },
             look: { [unowned self] in lookAtAll() },
             follow: { [unowned self] isWanted in driver.followLive(isWanted ? live : nil) })
     }
@@ -20,11 +19,29 @@ extension Service {
     /// The source of a stream of the live view.
     func liveMessages(_ request: WebRequest, _ session: Session) throws -> any MessageSource {
         try request.checkQuery([])
-        guard let live else { throw WireError(.err, "HTTP is not served") }
-        let wall = driver.wall
-        let messages = LiveMessages(live, for: session.user) { wall.unixMilliseconds() }
         live.add(session.number) { [weak session] in session?.scheduleFlush() }
-        return messages
+        return liveMessages(for: session.user)
+    }
+
+    private func liveMessages(for user: User) -> LiveMessages {
+        let wall = driver.wall
+        return LiveMessages(live, for: user) { wall.unixMilliseconds() }
+    }
+
+    /// Has a session of RESP pushed the live view, in place of an earlier stream.
+    func pushLive(to session: Session) throws {
+        try streams.check(session)
+        let number = session.number
+        endStream(of: number)
+        let slot = session.reserve()
+        session.begin(LivePushes(slot, liveMessages(for: session.user)))
+        live.add(number) { [unowned self, weak session] in
+            // The client may have gone back to version 2 of the protocol.
+            guard let session, session.stream != nil else { return endStream(of: number) }
+            session.scheduleFlush()
+        }
+        streams.add(session, nil)
+        session.fill(slot, with: .simpleString("OK"))
     }
 
     private func lookAtAll() -> LiveBoard.Look {

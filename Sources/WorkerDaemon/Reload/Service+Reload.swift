@@ -55,11 +55,11 @@ extension Service {
         if let figures = driver.figures {
             figures.grow(pools: pools, selectors: selectors)
             figures.timelines.grow(threads)
-            live?.restart()
         } else if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
                 pools: pools, selectors: selectors, timelines: Timelines(threads))
         }
+        live.restart()
     }
 
     /// Gives each client the rights that its user has now; clients of removed users have to leave,
