@@ -45,6 +45,9 @@ final class LiveBoard {
     /// The round behind which the rows are of other threads than before.
     private(set) var lastVoidRound: UInt32 = 0
     private var readers: [UInt64: () -> Void] = [:]
+    /// The readers that something new is there for.
+    private var due: [UInt64] = []
+    private var isWaking = false
     private var lastLook: Instant?
     private var timeout: ThreadRunLoop.Timeout?
     private var isLooking = false
@@ -70,13 +73,29 @@ final class LiveBoard {
 
     /// Begins to serve a session.
     ///
-    /// - Parameter whenMore: called when something has changed.
+    /// - Parameter whenMore: called when there is something for it, in its turn.
     func add(_ session: UInt64, whenMore: @escaping () -> Void) {
         let isFirst = readers.isEmpty
         if isFirst { follow(true) }
         readers[session] = whenMore
         // A later one begins with the rows of the last look.
         if isFirst { lookNow() } else { touched() }
+        wake([session])
+    }
+
+    /// Has readers come for more, one or two in a pass: what each gets may be large.
+    private func wake(_ sessions: some Sequence<UInt64>) {
+        let before = Set(due)
+        due += sessions.filter { !before.contains($0) }
+        if !isWaking { wakeNext() }
+    }
+
+    private func wakeNext() {
+        isWaking = !due.isEmpty
+        guard isWaking else { return }
+        readers[due.removeFirst()]?()
+        let board = Confined(self, to: loop)
+        loop.perform { board.value.wakeNext() }
     }
 
     func remove(_ session: UInt64) {
@@ -90,6 +109,7 @@ final class LiveBoard {
         if let timeout { loop.cancel(timeout) }
         timeout = nil
         readers = [:]
+        due = []
     }
 
     /// Other threads or selectors are served: each reader begins anew.
@@ -130,7 +150,7 @@ final class LiveBoard {
         if hasChanged {
             round = next
             timelines()?.round = next + 1
-            for reader in readers.values { reader() }
+            wake(readers.keys)
         }
         if found.isChanging { touched() }
     }
@@ -179,6 +199,8 @@ final class LiveMessages: MessageSource {
     private var counts: LiveCounts?
     /// How many messages there were: how often others change something is not told.
     private var messageCount = 0
+    /// Whether its turn has come.
+    var isDue = false
 
     /// - Parameter wall: the present time in Unix milliseconds.
     init(_ board: LiveBoard, for user: User, wall: @escaping () -> Int64) {
@@ -196,7 +218,8 @@ final class LiveMessages: MessageSource {
 
     /// The next message; nil if nothing has changed that the reader may see.
     func next() -> (kind: String, entries: [RESPValue.Entry])? {
-        guard round < board.round else { return nil }
+        guard isDue, round < board.round else { return nil }
+        isDue = false
         if round <= board.lastVoidRound { round = 0 }
         let isFirst = round == 0
         var entries = board.changes(behind: round, at: wall(), for: user, &counts)

@@ -19,8 +19,12 @@ extension Service {
     /// The source of a stream of the live view.
     func liveMessages(_ request: WebRequest, _ session: Session) throws -> any MessageSource {
         try request.checkQuery([])
-        live.add(session.number) { [weak session] in session?.scheduleFlush() }
-        return liveMessages(for: session.user)
+        let messages = liveMessages(for: session.user)
+        live.add(session.number) { [weak session] in
+            messages.isDue = true
+            session?.scheduleFlush()
+        }
+        return messages
     }
 
     private func liveMessages(for user: User) -> LiveMessages {
@@ -34,10 +38,12 @@ extension Service {
         let number = session.number
         endStream(of: number)
         let slot = session.reserve()
-        session.begin(LivePushes(slot, liveMessages(for: session.user)))
+        let messages = liveMessages(for: session.user)
+        session.begin(LivePushes(slot, messages))
         live.add(number) { [unowned self, weak session] in
             // The client may have gone back to version 2 of the protocol.
             guard let session, session.stream != nil else { return endStream(of: number) }
+            messages.isDue = true
             session.scheduleFlush()
         }
         streams.add(session, nil)

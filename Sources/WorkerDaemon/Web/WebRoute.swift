@@ -171,6 +171,13 @@ struct WebRoute: Sendable {
     /// The rights for the figures: they name all pools and selectors.
     static let metricsAccess = Access.observe.ofAllThreads
 
+    /// Whether the answer is about all threads or such: it may be large, and is made in one go.
+    var isOfAll: Bool {
+        [
+            "/api/threads", "/api/selectors", "/api/schedules", "/api/workers", "/api/operations",
+        ].contains(path)
+    }
+
     /// Whether a key is asked for.
     var needsKey: Bool {
         switch content {
