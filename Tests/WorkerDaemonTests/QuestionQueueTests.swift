@@ -47,6 +47,24 @@ import WorkerDaemon
         #expect(granted == [2, 1])
     }
 
+    @Test func `answers about the present state are granted one after another`() {
+        let queue = QuestionQueue(Self.limits(), whenRoom: {})
+        var granted: [UInt64] = []
+        var grants: [QuestionQueue.Grant] = []
+        for client: UInt64 in [1, 2, 1] {
+            queue.ask(.state, byteCount: 1, for: client) {
+                granted.append(client)
+                grants.append($0)
+            }
+        }
+        for expected: [UInt64] in [[1], [1, 2], [1, 2, 1]] {
+            #expect(granted == expected)
+            grants.removeAll()
+            queue.advance()
+        }
+        #expect(queue.byteCount == 0)
+    }
+
     @Test func `questions of a client that has left are dropped`() {
         let queue = QuestionQueue(Self.limits(), whenRoom: {})
         var grants: [QuestionQueue.Grant] = []

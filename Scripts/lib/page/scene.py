@@ -50,6 +50,8 @@ USERS = """
     users: {
         night: { roles: ["observe", "submit", "operate"], payloads: true, secrets: ["%(night)s"] },
         guest: { roles: ["observe"], secrets: ["%(guest)s"] },
+        clerk: { roles: ["observe", "operate"], threads: ["exports", "mail/1"],
+            secrets: ["%(clerk)s"] },
     },
 }
 """
@@ -87,7 +89,7 @@ class Scene:
             self.make_certificate()
         tls = TLS % {"at": at} if is_encrypted else ""
         # A key for each user.
-        self.keys = {user: secrets.token_hex(32) for user in ("night", "guest")}
+        self.keys = {user: secrets.token_hex(32) for user in ("night", "guest", "clerk")}
         self.daemon = None
         more = " ".join(f"unit{number:04}: {{}}," for number in range(threads))
         self.write("workerd.json5", CONFIGURATION % {

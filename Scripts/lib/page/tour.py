@@ -421,6 +421,18 @@ def users(tour):
     tour.check("nor payloads and reasons", "script" not in browser.text("main"))
     browser.press("r")
     tour.check("and a key does nothing", not browser.is_seen("dialog"))
+    # The view stays: the job is no such user's.
+    tour.go("threads")
+    browser.click("#sign-out")
+    tour.sign_in("clerk")
+    browser.until("lanes", lambda: browser.count(".lane .drawing") >= 2)
+    names = sorted(browser.texts(".lane .name"))
+    tour.check("a user of some threads sees those", names[0] == "exports" and names[-1] == "mail/1"
+               and all(name.startswith(("exports", "mail/1")) for name in names), names)
+    tour.check("and the verdict is about them", browser.text("#verdict-line") == "All well",
+               browser.texts("#verdict-list li"))
+    tour.check("and nothing of others", not any(
+        word in browser.text("body") for word in ("imports", "reports", "ledger", "scans")))
     browser.click("#sign-out")
     tour.sign_in("night")
 

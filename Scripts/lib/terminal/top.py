@@ -50,6 +50,15 @@ def look(workerctl, daemon):
     top.wait_for("its lane", lambda screen: row(screen, "images")[-1].startswith("##"))
     if len(top.screen) != 16 or max(map(len, top.screen)) > 120:
         fail("the screen has another size than the terminal")
+
+    # The daemon pushes: it is asked nothing while seconds pass.
+    def commands():
+        return int(re.search(r"total_commands_processed:(\d+)", ctl("info", "stats"))[1])
+
+    before = commands()
+    top.wait_for("more of its lane", lambda screen: "####" in row(screen, "images")[-1])
+    if commands() - before > 4:
+        fail(f"the daemon is asked again and again: {commands() - before} commands in 2 s")
     ctl("perform", "ledger", "fail", "no paper")
     top.wait_for("a failure", lambda screen: "x" in row(screen, "ledger")[-1])
 

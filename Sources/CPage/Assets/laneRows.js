@@ -67,16 +67,22 @@ export function laneRows(state, troubles, filter, opened) {
   }
   const pools = [...state.pools.values()].sort(
     (a, b) => (ranks.get(a.name) ?? wellRank) - (ranks.get(b.name) ?? wellRank));
-  return pools.flatMap((pool) => rowsOf(pool, state.threadsOf(pool.name), state, ranks, {
+  const rows = pools.flatMap((pool) => rowsOf(pool, state.threadsOf(pool.name), state, ranks, {
     filter: filter.toLowerCase(), isOpened: opened.has(pool.name),
   }));
+  // A user may see a thread without its pool.
+  const alone = [...state.threads.values()].filter((thread) => !state.pools.has(thread.pool)
+    && thread.name.toLowerCase().includes(filter.toLowerCase()));
+  return [...rows, ...alone.map((thread) => rowOf(thread, state, ranks))];
+}
+
+function rowOf(thread, state, ranks) {
+  return { name: thread.name, isPool: false, view: () => threadView(thread, state, ranks) };
 }
 
 function rowsOf(pool, threads, state, ranks, { filter, isOpened }) {
   const matches = (name) => name.toLowerCase().includes(filter);
-  const row = (thread) => ({
-    name: thread.name, isPool: false, view: () => threadView(thread, state, ranks),
-  });
+  const row = (thread) => rowOf(thread, state, ranks);
   if (pool.members === 1 && threads.length === 1) {
     return matches(pool.name) ? threads.map(row) : [];
   }

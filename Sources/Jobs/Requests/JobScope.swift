@@ -59,6 +59,8 @@ package struct JobScope: Sendable, Equatable {
     package let selectors: [NamePattern]
     /// Whether no thread is left out.
     package let hasAllThreads: Bool
+    /// Whether no selector is left out.
+    package let hasAllSelectors: Bool
     /// Whether no thread and no selector is left out.
     package let isAll: Bool
 
@@ -73,7 +75,8 @@ package struct JobScope: Sendable, Equatable {
         self.threads = threads ?? any
         self.selectors = selectors ?? any
         hasAllThreads = self.threads.contains { $0.isAny }
-        isAll = hasAllThreads && self.selectors.contains { $0.isAny }
+        hasAllSelectors = self.selectors.contains { $0.isAny }
+        isAll = hasAllThreads && hasAllSelectors
     }
 
     /// Whether a thread or pool is in it; a thread of a pool is if its pool is.

@@ -286,6 +286,8 @@ extension Call where Value == Void {
 
     static var ping: Call { Call(["PING"], read: Read.nothing) }
 
+    static var live: Call { Call(["THREADS", "LIVE"], read: Read.nothing) }
+
     static func shutdown(_ manner: ShutdownManner) -> Call {
         Call(["SHUTDOWN"] + manner.arguments, wait: .forever, read: Read.nothing)
     }

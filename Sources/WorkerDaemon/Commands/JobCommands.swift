@@ -130,10 +130,12 @@ enum JobCommands {
     ) throws -> RESPValue? {
         let (id, driver) = (try id(command, at: 1), service.driver)
         service.withJob(id, session, session.reserve()) { reply in
-            if !service.copiesResults(session), driver.input({ $0.knowsPayload(of: id) }) {
+            let isInMemory = driver.input { $0.knowsPayload(of: id) }
+            if isInMemory, !service.copiesResults(session) {
                 driver.input { $0.payload(of: id, reply) }
             } else {
-                service.ask(.lookup, byteCount: Service.resultByteCount, session, reply) {
+                let kind = isInMemory ? QuestionQueue.Kind.state : .lookup
+                service.ask(kind, byteCount: Service.resultByteCount, session, reply) {
                     driver.input { $0.payload(of: id, reply) }
                 }
             }

@@ -9,18 +9,10 @@ internal import WorkerThreads
 enum ThreadCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "threads", 1...1, .threads, .observe, "Every worker thread, and what it does.",
-            execute: { service, session, _ throws(WireError) in
-                let scope = session.user.scope
-                let missing = service.driver.scheduler.queues.orphans.threads.filter {
-                    scope.has(thread: $0.name)
-                }
-                return .array(
-                    service.driver.groups.flatMap { group in
-                        group.members.filter { scope.has(thread: $0.name) }
-                            .map { .map(describe($0, of: group, service, scope)) }
-                    } + missing.map { .map(describe(orphaned: $0.name, count: $0.count)) })
-            }),
+            "threads", 1...2, .threads, .observe, usage: "[LIVE]",
+            "Every worker thread, and what it does; with LIVE pushes the live view, and what "
+                + "changes of it. LIVE needs HELLO 3.",
+            execute: threads),
         CommandSpecification(
             "thread", 2...2, .threads, .observe, usage: "name",
             "One worker thread or pool, in detail.",
@@ -45,6 +37,33 @@ enum ThreadCommands {
             "selectors", 1...1, .threads, .observe, "Every selector, and what handles it.",
             execute: selectors),
     ]
+
+    private static func threads(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        if command.count > 1 {
+            guard command.matches(1, "LIVE") else {
+                throw WireError(.err, "THREADS takes LIVE or nothing")
+            }
+            guard session.writer.version == .three else {
+                throw WireError(
+                    .err,
+                    "THREADS LIVE pushes, which version 2 of the protocol can't: HELLO 3 first, or "
+                        + "ask THREADS again and again")
+            }
+            try service.pushLive(to: session)
+            return nil
+        }
+        let scope = session.user.scope
+        let missing = service.driver.scheduler.queues.orphans.threads.filter {
+            scope.has(thread: $0.name)
+        }
+        return .array(
+            service.driver.groups.flatMap { group in
+                group.members.filter { scope.has(thread: $0.name) }
+                    .map { .map(describe($0, of: group, service, scope)) }
+            } + missing.map { .map(describe(orphaned: $0.name, count: $0.count)) })
+    }
 
     private static func thread(
         _ service: Service, _ session: Session, _ command: Command

@@ -87,6 +87,7 @@ extension Service {
             guard let session, session.stream != nil else { return endStream(of: number) }
             session.scheduleFlush()
         }
+        if driver.live != nil { live.remove(number) }
         let slot = session.reserve()
         session.begin(EventPushes(slot, reader))
         journal.add(reader, of: session.number, behind: place)
@@ -124,6 +125,6 @@ extension Service {
     func endStream(of session: UInt64) {
         streams.remove(session)
         driver.events?.remove(session)
-        if driver.live != nil { live?.remove(session) }
+        if driver.live != nil { live.remove(session) }
     }
 }

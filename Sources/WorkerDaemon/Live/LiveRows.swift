@@ -37,17 +37,96 @@ struct LiveJob: Equatable {
     }
 }
 
+/// The subject of a row, by which users see it or not.
+enum LiveSubject: Equatable {
+    case server
+    /// A thread or pool.
+    case thread(String)
+    case selector(String)
+    /// Jobs for a thread or a selector that is not served.
+    case orphans(thread: String, selector: String?)
+
+    func isSeen(by user: User) -> Bool {
+        switch self {
+        case .server: true
+        case .thread(let name): user.scope.has(thread: name)
+        case .selector(let name): user.scope.has(selector: name)
+        case .orphans(let thread, let selector):
+            user.scope.has(thread: thread) && selector.map(user.scope.has(selector:)) != false
+        }
+    }
+}
+
 /// A row of the live view.
 struct LiveRow: Equatable {
+    /// An entry about a job.
+    struct JobEntry: Equatable {
+        /// The job's selector; nil if it is not known.
+        let selector: String?
+        let entry: RESPValue.Entry
+    }
+
+    var subject = LiveSubject.server
     var entries: [RESPValue.Entry]
+    /// Entries about all threads, for users that may touch them.
+    var entriesOfAllThreads: [RESPValue.Entry] = []
+    /// Entries for users that may touch the selector of a job.
+    var jobEntries: [JobEntry] = []
     var job: LiveJob?
 
     /// - Parameter buckets: those of its time line that the reader does not have.
-    fileprivate func value(showsPayloads: Bool, _ buckets: [RESPValue]) -> RESPValue {
+    fileprivate func value(for user: User, _ buckets: [RESPValue]) -> RESPValue {
         var all = entries
-        if let job { all.append(entry("job", job.value(showsPayloads: showsPayloads))) }
+        if user.scope.hasAllThreads { all += entriesOfAllThreads }
+        all += jobEntries.filter { isSeen(jobOf: $0.selector, by: user) }.map(\.entry)
+        if let job, isSeen(jobOf: job.selector, by: user) {
+            all.append(entry("job", job.value(showsPayloads: user.seesPayloads)))
+        }
         if !buckets.isEmpty { all.append(entry("buckets", .array(buckets))) }
         return .map(all)
+    }
+
+    private func isSeen(jobOf selector: String?, by user: User) -> Bool {
+        user.scope.hasAllSelectors || selector.map(user.scope.has(selector:)) == true
+    }
+}
+
+/// The numbers of jobs of a thread or pool, or of several.
+struct LiveCounts: Equatable {
+    var waiting = 0
+    var held = 0
+    var awaiting = 0
+    var delayed = 0
+    var running = 0
+    var stuck = 0
+    var orphaned = 0
+    /// Attempts since the start that ended well, and others.
+    var done = 0
+    var failed = 0
+
+    static func += (sum: inout LiveCounts, other: LiveCounts) {
+        sum.waiting += other.waiting
+        sum.held += other.held
+        sum.awaiting += other.awaiting
+        sum.delayed += other.delayed
+        sum.running += other.running
+        sum.stuck += other.stuck
+        sum.orphaned += other.orphaned
+        sum.done += other.done
+        sum.failed += other.failed
+    }
+
+    /// The present numbers.
+    var entries: [RESPValue.Entry] {
+        [
+            ("waiting", waiting), ("held", held), ("awaiting", awaiting), ("delayed", delayed),
+            ("running", running), ("stuck", stuck), ("orphaned", orphaned),
+        ].map { entry($0.0, .integer($0.1)) }
+    }
+
+    /// The present numbers, and the attempts.
+    var entriesWithAttempts: [RESPValue.Entry] {
+        entries + [entry("done", .integer(done)), entry("failed", .integer(failed))]
     }
 }
 
@@ -81,12 +160,13 @@ struct LiveTable {
         return hasChanged
     }
 
-    /// The rows that have changed behind a round; all behind round 0.
-    func rows(behind round: UInt32, at now: Int64, showsPayloads: Bool) -> [RESPValue] {
-        items.filter { $0.round > round }.map { item in
+    /// The rows of a user that have changed behind a round; all of its rows behind round 0.
+    func rows(behind round: UInt32, at now: Int64, for user: User) -> [RESPValue] {
+        items.filter { $0.round > round && $0.row.subject.isSeen(by: user) }.map { item in
             item.row.value(
-                showsPayloads: showsPayloads,
-                item.line?.buckets(changedBehind: round, at: now) ?? [])
+                for: user,
+                item.line?.buckets(
+                    changedBehind: round, at: now, showsJobs: user.scope.hasAllSelectors) ?? [])
         }
     }
 }

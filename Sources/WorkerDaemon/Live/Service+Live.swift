@@ -8,11 +8,10 @@ internal import Synchronization
 internal import WorkerThreads
 
 extension Service {
-    /// The live view; nil unless HTTP is served.
-    func makeLiveBoard() -> LiveBoard? {
-        guard let timelines = driver.figures?.timelines else { return nil }
-        return LiveBoard(
-            epoch: epoch, loop: loop, timelines: timelines,
+    func makeLiveBoard() -> LiveBoard {
+        LiveBoard(
+            epoch: epoch, loop: loop,
+            timelines: { [unowned self] in driver.figures?.timelines },
             look: { [unowned self] in lookAtAll() },
             follow: { [unowned self] isWanted in driver.followLive(isWanted ? live : nil) })
     }
@@ -20,52 +19,69 @@ extension Service {
     /// The source of a stream of the live view.
     func liveMessages(_ request: WebRequest, _ session: Session) throws -> any MessageSource {
         try request.checkQuery([])
-        guard let live else { throw WireError(.err, "HTTP is not served") }
-        let wall = driver.wall
-        let messages = LiveMessages(live, showsPayloads: session.maySeePayloads) {
-            wall.unixMilliseconds()
+        let messages = liveMessages(for: session.user)
+        live.add(session.number) { [weak session] in
+            messages.isDue = true
+            session?.scheduleFlush()
         }
-        live.add(session.number) { [weak session] in session?.scheduleFlush() }
         return messages
+    }
+
+    private func liveMessages(for user: User) -> LiveMessages {
+        let wall = driver.wall
+        return LiveMessages(live, for: user) { wall.unixMilliseconds() }
+    }
+
+    /// Has a session of RESP pushed the live view, in place of an earlier stream.
+    func pushLive(to session: Session) throws {
+        try streams.check(session)
+        let number = session.number
+        endStream(of: number)
+        let slot = session.reserve()
+        let messages = liveMessages(for: session.user)
+        session.begin(LivePushes(slot, messages))
+        live.add(number) { [unowned self, weak session] in
+            // The client may have gone back to version 2 of the protocol.
+            guard let session, session.stream != nil else { return endStream(of: number) }
+            messages.isDue = true
+            session.scheduleFlush()
+        }
+        streams.add(session, nil)
+        session.fill(slot, with: .simpleString("OK"))
     }
 
     private func lookAtAll() -> LiveBoard.Look {
         var look = LiveBoard.Look()
-        var (delayedCount, waitingCount, heldCount, awaitingCount) = (0, 0, 0, 0)
-        var runningCount = 0
         for group in driver.groups {
             guard let known = driver.scheduler.knownGroup(of: group.name) else { continue }
-            let waiting = driver.scheduler.shownWaitingCount(of: known)
-            let delayed = driver.scheduler.delayedCount(of: known)
-            let awaiting =
-                group.awaitingWorkerCount.load(ordering: .relaxed)
-                + driver.exchange.lobby.count(of: group)
-            waitingCount += waiting
-            delayedCount += delayed
-            heldCount += known.heldUpCount
-            awaitingCount += awaiting
-            look.pools.append(
-                pool(group, known, waiting: waiting, delayed: delayed, awaiting: awaiting))
-            for member in group.members {
-                let row = thread(member, of: group, &look)
-                if row.row.job != nil { runningCount += 1 }
-                look.threads.append(row)
-            }
+            addPool(group, known, to: &look)
+            for member in group.members { addThread(member, of: group, to: &look) }
         }
+        addOrphans(to: &look)
         if !health.isStoreWritable {
             // Its owner waits for the moment at which it can be written again.
             look.isChanging = true
             health.look { _ in }
         }
         look.server = server
-        look.counts = LiveRow(
-            entries: [
-                ("waiting", waitingCount), ("held", heldCount), ("awaiting", awaitingCount),
-                ("delayed", delayedCount), ("running", runningCount),
-                ("stuck", driver.stuckCount), ("orphaned", driver.scheduler.orphanedCount),
-            ].map { entry($0.0, .integer($0.1)) } + totals)
+        var counts = look.parts.reduce(into: LiveCounts()) { $0 += $1.counts }
+        counts.stuck = driver.stuckCount
+        look.counts = LiveRow(entries: counts.entries + totals)
         look.selectors = selectorRows
         return look
+    }
+
+    /// Adds the jobs of threads and selectors that are not served.
+    private func addOrphans(to look: inout LiveBoard.Look) {
+        let queues = driver.scheduler.queues
+        for (thread, count) in queues.orphans.threads {
+            look.parts.append(
+                (.orphans(thread: thread, selector: nil), LiveCounts(orphaned: count)))
+        }
+        for (selector, thread, count) in queues.unserved.byThread {
+            look.parts.append(
+                (.orphans(thread: thread, selector: selector), LiveCounts(orphaned: count)))
+        }
     }
 
     private var server: LiveRow {
@@ -86,43 +102,64 @@ extension Service {
         ].map { entry($0.0, .integer(Int($0.1))) }
     }
 
-    private func pool(
-        _ group: WorkerGroup, _ known: ThreadGroup, waiting: Int, delayed: Int, awaiting: Int
-    ) -> (row: LiveRow, line: Timeline?) {
-        var entries = [
-            entry("name", text(group.name)), entry("members", .integer(group.members.count)),
-            entry("waiting", .integer(waiting)), entry("held", .integer(known.heldUpCount)),
-            entry("awaiting", .integer(awaiting)), entry("delayed", .integer(delayed)),
-            entry("max-queued", .integer(group.maxQueued)),
-        ]
+    private func addPool(
+        _ group: WorkerGroup, _ known: ThreadGroup, to look: inout LiveBoard.Look
+    ) {
+        var counts = LiveCounts()
+        counts.waiting = driver.scheduler.shownWaitingCount(of: known)
+        counts.held = known.heldUpCount
+        counts.awaiting =
+            group.awaitingWorkerCount.load(ordering: .relaxed)
+            + driver.exchange.lobby.count(of: group)
+        counts.delayed = driver.scheduler.delayedCount(of: known)
+        var row = LiveRow(
+            subject: .thread(group.name),
+            entries: [
+                entry("name", text(group.name)), entry("members", .integer(group.members.count)),
+                entry("waiting", .integer(counts.waiting)), entry("held", .integer(counts.held)),
+                entry("awaiting", .integer(counts.awaiting)),
+                entry("delayed", .integer(counts.delayed)),
+                entry("max-queued", .integer(group.maxQueued)),
+            ])
         if let oldest = driver.scheduler.oldestWaiting(of: known) {
-            entries.append(entry("oldest", .integer(Int(oldest))))
+            row.entries.append(entry("oldest", .integer(Int(oldest))))
         }
-        if let holdUp = driver.scheduler.holdUp(ofThread: group.name) {
-            entries.append(entry("held-by", holdUp.live))
-        }
+        addHoldUp(of: group.name, to: &row)
         if let figures = driver.figures {
             let waits = figures.waits[figures.pools.place(of: known.index)]
-            if waits.count > 0 { entries.append(entry("wait", waits.live)) }
+            if waits.count > 0 {
+                let wait = entry("wait", waits.live)
+                if figures.pools.isOwn(known.index) {
+                    row.entries.append(wait)
+                } else {
+                    row.entriesOfAllThreads.append(wait)
+                }
+            }
         }
         let line = driver.figures?.timelines.line(
             ofPool: group.name, memberCount: group.members.count)
-        return (LiveRow(entries: entries), line)
+        look.parts.append((row.subject, counts))
+        look.pools.append((row, line))
     }
 
-    private func thread(
-        _ member: WorkerGroup.Member, of group: WorkerGroup, _ look: inout LiveBoard.Look
-    ) -> (row: LiveRow, line: Timeline?) {
+    private func addThread(
+        _ member: WorkerGroup.Member, of group: WorkerGroup, to look: inout LiveBoard.Look
+    ) {
         let state = ThreadCommands.state(of: member, of: group, self)
         // Nothing tells of its end.
         if state == "stopping", member.current.withLock({ $0 }) == nil { look.isChanging = true }
-        var row = LiveRow(entries: [
-            entry("name", text(member.name)), entry("pool", text(group.name)),
-            entry("state", text(state)),
-            entry("done", .integer(member.doneCount.load(ordering: .relaxed))),
-            entry("failed", .integer(member.failedCount.load(ordering: .relaxed))),
-        ])
+        var counts = LiveCounts(stuck: state == "stuck" ? 1 : 0)
+        counts.done = member.doneCount.load(ordering: .relaxed)
+        counts.failed = member.failedCount.load(ordering: .relaxed)
+        var row = LiveRow(
+            subject: .thread(member.name),
+            entries: [
+                entry("name", text(member.name)), entry("pool", text(group.name)),
+                entry("state", text(state)), entry("done", .integer(counts.done)),
+                entry("failed", .integer(counts.failed)),
+            ])
         if let context = member.current.withLock({ $0 }), let run = context.run {
+            counts.running = 1
             let active = driver.scheduler.book.active(JobID(context.id))
             row.job = LiveJob(
                 id: context.id, selector: context.selector, since: run.startedAt,
@@ -132,18 +169,25 @@ extension Service {
             if let active { driver.listen(to: active) }
         }
         if let awaited = driver.exchange.ready(on: member) {
-            row.entries.append(
-                entry(
-                    "awaits-worker",
-                    .map([
-                        entry("job", .integer(Int(awaited.id.number))),
-                        entry("selector", text(awaited.context.selector)),
-                    ])))
+            let selector = awaited.context.selector
+            let described = entry(
+                "awaits-worker",
+                .map([
+                    entry("job", .integer(Int(awaited.id.number))),
+                    entry("selector", text(selector)),
+                ]))
+            row.jobEntries.append(LiveRow.JobEntry(selector: selector, entry: described))
         }
-        if let holdUp = driver.scheduler.holdUp(ofThread: member.name) {
-            row.entries.append(entry("held-by", holdUp.live))
-        }
-        return (row, driver.figures?.timelines.line(ofThread: member.name))
+        addHoldUp(of: member.name, to: &row)
+        look.parts.append((row.subject, counts))
+        look.threads.append((row, driver.figures?.timelines.line(ofThread: member.name)))
+    }
+
+    private func addHoldUp(of thread: String, to row: inout LiveRow) {
+        guard let holdUp = driver.scheduler.holdUp(ofThread: thread) else { return }
+        let blocker = driver.scheduler.book.job(holdUp.blocker)
+        row.jobEntries.append(
+            LiveRow.JobEntry(selector: blocker?.selector, entry: entry("held-by", holdUp.live)))
     }
 
     private var selectorRows: [LiveRow] {
@@ -153,8 +197,8 @@ extension Service {
         return places.sorted { $0.element < $1.element }.map { index, name in
             let runs = figures.runs[figures.selectors.place(of: index)]
             return LiveRow(
-                entries: [entry("name", text(name))]
-                    + (runs.count == 0 ? [] : [entry("run", runs.live)]))
+                subject: .selector(name), entries: [entry("name", text(name))],
+                entriesOfAllThreads: runs.count == 0 ? [] : [entry("run", runs.live)])
         }
     }
 }

@@ -72,8 +72,10 @@ struct Timeline {
 
     /// The buckets that were changed in a round behind this one, as they go over the wire.
     ///
-    /// - Parameter now: the present time; older buckets are left out.
-    func buckets(changedBehind round: UInt32, at now: Int64) -> [RESPValue] {
+    /// - Parameters:
+    ///   - now: the present time; older buckets are left out.
+    ///   - showsJobs: whether they name the jobs that ran longest.
+    func buckets(changedBehind round: UInt32, at now: Int64, showsJobs: Bool) -> [RESPValue] {
         guard self.round > round else { return [] }
         let last = Int64(Self.number(of: now))
         let first = last - Int64(Self.bucketCount) + 1
@@ -82,7 +84,8 @@ struct Timeline {
         return shown.sorted { $0.number < $1.number }.map { bucket in
             var numbers = [Int(bucket.number)]
             for place in bucket.counts.indices { numbers.append(Int(bucket.counts[place])) }
-            numbers += [Int(bucket.longestJob), Int(bucket.longestMilliseconds)]
+            numbers +=
+                showsJobs ? [Int(bucket.longestJob), Int(bucket.longestMilliseconds)] : [0, 0]
             return .array(numbers.map { .integer($0) })
         }
     }

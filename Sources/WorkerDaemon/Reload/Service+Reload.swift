@@ -55,14 +55,15 @@ extension Service {
         if let figures = driver.figures {
             figures.grow(pools: pools, selectors: selectors)
             figures.timelines.grow(threads)
-            live?.restart()
         } else if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
                 pools: pools, selectors: selectors, timelines: Timelines(threads))
         }
+        live.restart()
     }
 
-    /// Gives each client the rights that its user has now; clients of removed users have to leave.
+    /// Gives each client the rights that its user has now; clients of removed users have to leave,
+    /// and those with a stream, which began with the rights before.
     private func apply(_ book: UserBook) {
         users = book
         pages.renew(book.present)
@@ -75,8 +76,18 @@ extension Service {
                 session.close("its user \(session.user.name) was removed")
                 continue
             }
+            guard user.hasRights(of: session.user) || !isToldOfChanges(session) else {
+                session.close("the rights of its user \(user.name) have changed")
+                continue
+            }
             session.renew(user, atDoor: doorUser)
         }
+    }
+
+    /// Whether a client reads a stream or observes jobs.
+    private func isToldOfChanges(_ session: Session) -> Bool {
+        session.stream != nil
+            || driver.scheduler.audience.watches.count(of: session.number) > 0
     }
 
     private func applyLimits() {

@@ -1,7 +1,7 @@
-// Questions whose answers are made later and may be large: results that the store has, and
-// listings. Each waits here, as a closure of a few hundred bytes, until there is room for its
-// answer. So the memory that answers take does not grow with the number of clients or of their
-// questions.
+// Questions whose answers are made later and may be large: results that the store has, listings,
+// and descriptions of all threads. Each waits here, as a closure of a few hundred bytes, until
+// there is room for its answer. So the memory that answers take does not grow with the number of
+// clients or of their questions.
 //
 //     ask ──▶ client's line ──▶ granted, in turn with other clients ──▶ in flight ──▶ answered
 //                 │                                                                     │
@@ -26,13 +26,15 @@ package final class QuestionQueue {
         package var lookupCountMax = 8
         /// Listings in flight: each takes the store a slice per turn.
         package var listingCountMax = 2
+        /// Answers about the present state in flight: each is made in one go.
+        package var stateCountMax = 1
 
         package init() {}
     }
 
     /// The kind of a question.
     package enum Kind: Int, CaseIterable, Sendable {
-        case lookup, listing
+        case lookup, listing, state
     }
 
     /// The right to make one answer.
@@ -92,10 +94,13 @@ package final class QuestionQueue {
     /// How many bytes are unread or in flight.
     package var byteCount: Int { backlogSum + expectedSum }
 
+    /// Whether there is no room for more.
+    package var isFull: Bool { byteCount >= limits.byteCountMax }
+
     /// Whether questions wait because clients do not read their answers.
     package var isExhausted: Bool {
         // A client that has left keeps its turn until it is passed over.
-        byteCount >= limits.byteCountMax
+        isFull
             && lines.contains { line in line.turns.contains { line.questions[$0] != nil } }
     }
 
@@ -153,7 +158,12 @@ package final class QuestionQueue {
     /// - Returns: begins it.
     private func next(_ kind: Kind) -> (() -> Void)? {
         let place = kind.rawValue
-        let inFlightMax = kind == .lookup ? limits.lookupCountMax : limits.listingCountMax
+        let inFlightMax =
+            switch kind {
+            case .lookup: limits.lookupCountMax
+            case .listing: limits.listingCountMax
+            case .state: limits.stateCountMax
+            }
         while lines[place].inFlightCount < inFlightMax, byteCount < limits.byteCountMax,
             let client = lines[place].turns.popFirst()
         {

@@ -14,6 +14,8 @@ extension Service {
     /// The expected size of a result whose size is unknown: as much as one client may have unread,
     /// so that one at a time is in flight for a client.
     static let resultByteCount = QuestionQueue.Limits().clientByteCountMax
+    /// The expected size of an answer about the present state.
+    private static let stateByteCount = 64 << 10
     /// The size of a row of a listing on the wire, about.
     static let rowByteCount = 128
     /// The size that the reason of a failure adds to a row, about.
@@ -34,9 +36,30 @@ extension Service {
             session.questionCount -= 1
             openAnswers[reply] = OpenAnswer(grant)
             begin()
+            guard kind == .state else { return }
+            // Its room at least until the next pass, so that other clients are served in between.
+            let held = Confined(grant, to: loop)
+            loop.perform { withExtendedLifetime(held) {} }
         }
         watchReaders()
     }
+
+    /// Has an answer about the present state made, which may be large and take its time: one in a
+    /// pass, when there is room for it.
+    ///
+    /// - Parameter make: makes it, now or later, and has `endState` called then. Not called once
+    ///   the client has left.
+    func askForState(
+        _ session: Session, _ reply: ReplyToken, make: @escaping () -> Void
+    ) {
+        ask(.state, byteCount: Self.stateByteCount, session, reply, begin: make)
+    }
+
+    /// An answer about the present state is given.
+    func endState(_ reply: ReplyToken) { openAnswers[reply] = nil }
+
+    /// Whether clients with unread answers are not to ask for more.
+    var hasNoRoom: Bool { questions.isFull }
 
     /// Asks for a job: at once if it is in memory and the answer takes no more of it, else when
     /// there is room for the answer.
@@ -45,13 +68,14 @@ extension Service {
         begin: @escaping (ReplyToken) -> Void
     ) {
         let isInMemory = driver.input { $0.isInMemory(id) } || !driver.store.isKeeping
-        let mayCopy = byteCount >= Self.resultByteCount && copiesResults(session)
+        let mayCopy = byteCount > Self.descriptionByteCount && copiesResults(session)
         // The result of a job that goes on may be long in coming.
         if isInMemory, !mayCopy || driver.scheduler.book.active(id) != nil { return begin(reply) }
-        ask(.lookup, byteCount: byteCount, session, reply) { begin(reply) }
+        // In memory, it is made in one go.
+        ask(isInMemory ? .state : .lookup, byteCount: byteCount, session, reply) { begin(reply) }
     }
 
-    /// Whether the answer with a result or payload is a copy of it.
+    /// Whether the answer with a result, payload or output is a copy of it.
     ///
     /// The Redis protocol sends the bytes in memory as they are; HTTP makes a text of them.
     func copiesResults(_ session: Session) -> Bool { session.conversation != nil }

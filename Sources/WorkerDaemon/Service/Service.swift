@@ -54,8 +54,7 @@ final class Service: SessionDelegate {
     let streams: OpenStreams
     /// Names this run of the daemon.
     let epoch = EventJournal.newEpoch()
-    /// The live view; nil unless HTTP is served.
-    private(set) lazy var live: LiveBoard? = makeLiveBoard()
+    private(set) lazy var live = makeLiveBoard()
     private(set) lazy var reloads = Reloads(self)
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
@@ -220,7 +219,7 @@ final class Service: SessionDelegate {
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
-        if driver.figures != nil { live?.close() }
+        if driver.live != nil { live.close() }
         reloads.close()
         backups.close()
         schedules.close()

@@ -32,7 +32,7 @@ extension UserBook {
 
 extension User {
     /// Whether another user may do the same.
-    fileprivate func hasRights(of other: User) -> Bool {
+    func hasRights(of other: User) -> Bool {
         roles == other.roles && seesPayloads == other.seesPayloads && scope == other.scope
     }
 }

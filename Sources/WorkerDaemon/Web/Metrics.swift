@@ -41,9 +41,12 @@ extension Service {
     func answerMetrics(_ head: RequestHead, _ session: Session) {
         let slot = session.reserve(head, .ok, Metrics.contentType)
         let number = session.number
-        health.look { [unowned self] part in
-            sessions[number]?.fill(
-                slot, encoded: Array(metrics(isStoreWritable: part != .store).utf8))
+        askForState(session, slot) { [unowned self] in
+            health.look { [unowned self] part in
+                sessions[number]?.fill(
+                    slot, encoded: Array(metrics(isStoreWritable: part != .store).utf8))
+                endState(slot)
+            }
         }
     }
 

@@ -120,4 +120,7 @@ package struct LabelValues {
 
     /// The place of the value for the name at a place.
     package func place(of index: Int) -> Int { min(index, all.count - 1) }
+
+    /// Whether no other name shares the place.
+    package func isOwn(_ index: Int) -> Bool { all[place(of: index)] != Self.rest }
 }

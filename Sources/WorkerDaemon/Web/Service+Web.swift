@@ -109,7 +109,7 @@ extension Service {
             let (route, parameters) = try WebRoute.find(head)
             switch route.content {
             case .command(let shape, let make):
-                run(make, shape, head, parameters, body, session)
+                run(route, make, shape, head, parameters, body, session)
             case .health: answerHealth(head, session)
             case .readiness: answerReadiness(head, session)
             case .metrics:
@@ -127,7 +127,23 @@ extension Service {
         }
     }
 
+    /// Executes a command whose answer is about all threads or such, once its turn has come.
+    private func executeInTurn(_ command: Command, for session: Session) {
+        let slot = session.reserve()
+        askForState(session, slot) { [unowned self, unowned session] in
+            defer { endState(slot) }
+            do {
+                let found = try commands.find(command, for: session)
+                let value = try found.execute(self, session, command)
+                session.fill(slot, with: value ?? .null)
+            } catch {
+                session.fill(slot, with: WireError(error).reply)
+            }
+        }
+    }
+
     private func run(
+        _ route: WebRoute,
         _ make: (WebRequest, Service) throws -> CommandArguments, _ shape: HTTPCall.Shape,
         _ head: RequestHead, _ parameters: [String], _ body: [UInt8], _ session: Session
     ) {
@@ -146,7 +162,9 @@ extension Service {
                         + "(limits.payload in the configuration)")
             }
             session.conversation?.next = .call(call)
-            execute(Command(arguments), for: session)
+            let command = Command(arguments)
+            guard route.isOfAll else { return execute(command, for: session) }
+            executeInTurn(command, for: session)
         } catch let refusal as HTTPRefusal {
             session.refuse(refusal, to: head)
         } catch {

@@ -148,7 +148,7 @@ struct WebRoute: Sendable {
         WebRoute(.get, "/api/schedules", .member("schedules"), command: "SCHEDULES"),
         WebRoute(
             .get, "/api/live",
-            .stream("live", .observe.ofAllThreads) { try $1.liveMessages($0, $2) }),
+            .stream("live", .observe) { try $1.liveMessages($0, $2) }),
         WebRoute(
             .get, "/api/events", .stream("events", .observe) { try $1.events($0, $2) }),
         WebRoute(
@@ -170,6 +170,13 @@ struct WebRoute: Sendable {
 
     /// The rights for the figures: they name all pools and selectors.
     static let metricsAccess = Access.observe.ofAllThreads
+
+    /// Whether the answer is about all threads or such: it may be large, and is made in one go.
+    var isOfAll: Bool {
+        [
+            "/api/threads", "/api/selectors", "/api/schedules", "/api/workers", "/api/operations",
+        ].contains(path)
+    }
 
     /// Whether a key is asked for.
     var needsKey: Bool {

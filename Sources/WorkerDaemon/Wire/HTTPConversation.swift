@@ -23,6 +23,8 @@ final class HTTPConversation {
     /// Requests that may be outstanding before the session stops reading: a client with more of
     /// them opens more connections.
     static let pendingCountMax = 64
+    /// Unread bytes behind which the next request is not begun: each client may send many at once.
+    static let unreadByteCountMax = 64 << 10
 
     var parser: RequestParser
     /// The head of the request that is being read or answered.

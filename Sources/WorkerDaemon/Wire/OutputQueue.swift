@@ -27,7 +27,16 @@ struct OutputQueue {
 
     /// Queues bytes: many as they are, few gathered with others.
     mutating func append(_ bytes: [UInt8]) {
-        if bytes.count < Self.wholeByteCountMin { tail += bytes } else { appendWhole(bytes) }
+        if bytes.count < Self.wholeByteCountMin { tail += bytes } else { appendWhole(exact(bytes)) }
+    }
+
+    /// The same bytes without the spare memory of a buffer that has grown: they may wait for long.
+    private func exact(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.capacity - bytes.count > bytes.count / 4 else { return bytes }
+        var exact: [UInt8] = []
+        exact.reserveCapacity(bytes.count)
+        exact += bytes
+        return exact
     }
 
     /// Queues bytes as they are, behind the gathered ones.

@@ -91,7 +91,7 @@ final class Session {
         standing = user == nil ? .stranger : .client
         self.user = user ?? .stranger
         doorUser = user
-        self.limits = limits
+        self.limits = dialect == .commands ? limits : limits.ofRequests
         self.loop = loop
         self.outputRound = outputRound
         self.handshakes = handshakes
@@ -392,15 +392,11 @@ final class Session {
         }
     }
 
-    private var pendingReplyCountMax: Int {
-        conversation == nil ? limits.pendingReplyCountMax : HTTPConversation.pendingCountMax
-    }
-
     /// Whether the client has to read, or to be answered, before more of it is executed.
     var isHeldBack: Bool {
-        isPaused || pendingReplyCount >= pendingReplyCountMax
+        isPaused || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
-            || questionCount >= Self.questionCountMax
+            || questionCount >= Self.questionCountMax || hasUnread && delegate.hasNoRoom
             || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack
     }
 

@@ -8,6 +8,9 @@ internal import TLS
 protocol SessionDelegate: AnyObject {
     /// Whether a client that waits for answers is not to ask for more.
     var holdsBack: Bool { get }
+    /// Whether a client that has many bytes to read is not to ask for more: all clients together
+    /// have too many.
+    var hasNoRoom: Bool { get }
     /// Executes a command; answers through the session, now or later.
     func execute(_ command: Command, for session: Session)
     /// Executes a part of a request, as a command; or refuses it.

@@ -8,11 +8,20 @@ struct SessionLimits {
     /// The longest body of a request of HTTP.
     let bodyByteCountMax: Int
     /// Replies that may be outstanding before the session stops reading.
-    let pendingReplyCountMax: Int
+    var pendingReplyCountMax: Int
     /// Bytes that may wait for the client before the session stops reading.
-    let outputByteCountSoftMax: Int
+    var outputByteCountSoftMax: Int
     /// Bytes that may wait for the client before it is taken for one that never reads.
     let outputByteCountMax: Int
+
+    /// The limits of a connection of HTTP.
+    var ofRequests: SessionLimits {
+        var limits = self
+        limits.pendingReplyCountMax = HTTPConversation.pendingCountMax
+        limits.outputByteCountSoftMax = min(
+            limits.outputByteCountSoftMax, HTTPConversation.unreadByteCountMax)
+        return limits
+    }
 }
 
 /// The protocol of a connection.

@@ -1,5 +1,6 @@
-// The life of `workerctl top`: signals, keys and seconds on the main thread's loop; questions to
-// the daemon on a thread of their own, so that a key always has its effect at once.
+// The life of `workerctl top`: signals, keys and seconds on the main thread's loop. A thread of its
+// own reads the pushes of the daemon, another one sends commands, so that a key always has its
+// effect at once.
 
 internal import Kernel
 internal import RunLoops
@@ -16,13 +17,16 @@ final class Top {
     private static let pause = Duration.seconds(1)
 
     private let client: WorkerClient
+    /// Sends commands.
     private let link: WorkerThread
+    /// Reads pushes.
+    private let news: WorkerThread
     private let screen: FullScreen
     private let style: Style
     private let loop = ThreadRunLoop.current
     private let input: Descriptor
     private var model = TopModel()
-    private var isAsking = false
+    private var isFollowing = false
     private var status: Failure.Status?
 
     init(_ client: WorkerClient, _ screen: FullScreen, _ style: Style) throws(SystemError) {
@@ -30,6 +34,7 @@ final class Top {
         self.screen = screen
         self.style = style
         link = try WorkerThread(name: "link")
+        news = try WorkerThread(name: "news")
         input = try StandardStream.input.duplicate()
     }
 
@@ -41,7 +46,7 @@ final class Top {
         let keys = ThreadRunLoop.Port(watching: input.number) { _, _ in top.value.read() }
         try loop.add(keys)
         let seconds = ThreadRunLoop.Timer(after: .zero, every: Self.pause) { _ in
-            top.value.ask()
+            top.value.tick()
         }
         loop.add(seconds)
         screen.take()
@@ -53,6 +58,7 @@ final class Top {
         keys.invalidate()
         seconds.invalidate()
         signals.invalidate()
+        client.close()
         return status ?? .good
     }
 
@@ -69,36 +75,46 @@ final class Top {
 
     // MARK: - The daemon
 
-    /// Asks for a snapshot, unless the last one has not come yet.
-    private func ask() {
+    /// Ends a second; connects again, if there is no connection.
+    private func tick() {
+        model.tick(at: loop.now)
         draw()
-        guard !isAsking else { return }
-        isAsking = true
-        work { client in
-            let found = Result { () throws(WorkerClientError) in try TopSnapshot(client) }
-            return { top in
-                top.isAsking = false
-                switch found {
-                case .success(let snapshot): top.model.take(snapshot)
-                case .failure(let error):
-                    top.model.lose(Self.reason(error), at: SystemClock().now())
+        guard !isFollowing else { return }
+        isFollowing = true
+        work(on: news) { client, tell in
+            let end = Result { () throws(WorkerClientError) in
+                try client.followLive { view in
+                    let time = SystemClock().now()
+                    tell { $0.model.take(view, at: time) }
+                    return true
                 }
+            }
+            return { top in
+                top.isFollowing = false
+                guard case .failure(let error) = end else { return }
+                top.model.lose(Self.reason(error), at: top.loop.now)
             }
         }
     }
 
-    /// Does something with the daemon on the other thread, and something with its outcome here.
+    /// Does something with the daemon on another thread, and something with its outcome here.
+    ///
+    /// - Parameter body: also given a function that does something here before its end.
     private func work(
-        _ body: @escaping @Sendable (WorkerClient) -> @Sendable (Top) -> Void
+        on thread: WorkerThread,
+        _ body:
+            @escaping @Sendable (
+                WorkerClient, @escaping (@escaping @Sendable (Top) -> Void) -> Void
+            ) -> @Sendable (Top) -> Void
     ) {
         let (client, loop, top) = (client, loop, Confined(self, to: loop))
-        let isTaken: Void? = try? link.post {
-            let outcome = body(client)
-            loop.perform {
+        let tell = { @Sendable (outcome: @escaping @Sendable (Top) -> Void) in
+            _ = loop.perform {
                 outcome(top.value)
                 top.value.draw()
             }
         }
+        let isTaken: Void? = try? thread.post { tell(body(client, tell)) }
         if isTaken == nil { end(.unavailable) }
     }
 
@@ -109,14 +125,13 @@ final class Top {
         let threads = model.shownThreads
         guard !threads.isEmpty else { return }
         let thread = threads[model.cursor].name
-        work { client in
+        work(on: link) { client, _ in
             let outcome = Result { () throws(WorkerClientError) in try act(client, thread) }
             return { top in
                 switch outcome {
                 case .success: top.model.message = "\(name) \(thread)"
                 case .failure(let error): top.model.message = "\(thread): \(Self.reason(error))"
                 }
-                top.ask()
             }
         }
     }

@@ -40,12 +40,14 @@ struct TopView {
 
     /// All lines, as many as the terminal has rows.
     func lines(at now: Instant) -> [String] {
-        var lines = [summary.text(size.columns, style), freshness(now).text(size.columns, style)]
+        var lines = [
+            summary(now).text(size.columns, style), freshness(now).text(size.columns, style),
+        ]
         let threads = model.shownThreads
         let rowCount = max(0, size.rows - lines.count - 2)
         let first = firstRow(of: threads.count, shown: rowCount)
         let shown = threads.dropFirst(first).prefix(rowCount)
-        let table = rows(Array(shown))
+        let table = rows(Array(shown), now)
         lines.append(table.heading.text(size.columns, style))
         for (index, row) in table.rows.enumerated() {
             let isSelected = first + index == model.cursor
@@ -62,20 +64,23 @@ struct TopView {
         max(0, min(model.cursor - rowCount / 2, count - rowCount))
     }
 
-    private var summary: ScreenLine {
+    private func summary(_ now: Instant) -> ScreenLine {
         var line = ScreenLine("workerd ", .heading)
         line.add(address)
-        guard let latest = model.latest else { return line }
-        let uptime = Int64(latest.figure("uptime_in_seconds")) * 1_000
-        line.add("  up \(Durations.span(uptime))")
-        line.add("  \(latest.figure("running_jobs")) running")
-        line.add("  \(latest.figure("waiting_jobs")) waiting")
-        line.add("  \(latest.figure("delayed_jobs")) delayed")
-        line.add("  done \(Self.rate(model.rate(of: "total_jobs_done")))/s")
-        let failures = model.rate(of: "total_jobs_failed")
+        guard let view = model.latest?.view else { return line }
+        let time = model.serverTime(at: now)
+        line.add("  up \(Durations.span(max(0, time - view.startedAt)))")
+        for count in ["running", "waiting", "delayed"] {
+            line.add("  \(view.counts[count] ?? 0) \(count)")
+        }
+        if let count = view.counts["orphaned"], count > 0 {
+            line.add("  \(count) orphaned", .warning)
+        }
+        line.add("  done \(Self.rate(model.rate(of: "done")))/s")
+        let failures = model.rate(of: "failed")
         line.add("  failed \(Self.rate(failures))/s", (failures ?? 0) > 0 ? .bad : nil)
-        if let oldest = latest.oldestWaits.values.max() {
-            line.add("  oldest waits \(Durations.span(oldest))")
+        if let oldest = view.queues.values.compactMap(\.oldest).min() {
+            line.add("  oldest waits \(Durations.span(max(0, time - oldest)))")
         }
         return line
     }
@@ -85,8 +90,8 @@ struct TopView {
             let seconds = loss.since.duration(to: now).nanosecondsClamped / 1_000_000_000
             return ScreenLine("not connected for \(seconds) s: \(loss.reason)", .bad)
         }
-        guard let latest = model.latest else { return ScreenLine("asking …") }
-        if latest.figure("going_down") == 1 { return ScreenLine("going down", .warning) }
+        guard let view = model.latest?.view else { return ScreenLine("asking …") }
+        if view.isGoingDown { return ScreenLine("going down", .warning) }
         let filter = model.filter.isEmpty ? "" : "  only '\(model.filter)'"
         return ScreenLine(
             "live  \(counted(model.shownThreads.count, "thread"))\(filter)", .faint)
@@ -108,12 +113,13 @@ struct TopView {
 
     /// The heading and a line for each thread, in aligned columns.
     private func rows(
-        _ threads: [ThreadDescription]
+        _ threads: [LiveThread], _ now: Instant
     ) -> (heading: ScreenLine, rows: [ScreenLine]) {
         let headings = [
             "THREAD", "STATE", "JOB", "SELECTOR", "FOR", "WAITING", "OLDEST", "DONE/S", "FAILED/S",
         ]
-        let cells = threads.map(cells)
+        let time = model.serverTime(at: now)
+        let cells = threads.map { self.cells($0, at: time) }
         let widths = headings.indices.map { column in
             cells.reduce(headings[column].count) { max($0, $1[column].count) }
         }
@@ -138,16 +144,21 @@ struct TopView {
         return (heading, rows)
     }
 
-    private func cells(_ thread: ThreadDescription) -> [String] {
+    private func cells(_ thread: LiveThread, at time: Int64) -> [String] {
         let rates = model.rates(ofThread: thread.name)
-        let oldest = model.latest?.oldestWaits[TopSnapshot.queue(of: thread.name)]
+        let queue = model.latest?.view.queues[thread.pool]
+        let job = thread.jobID.map { "\($0)" } ?? "-"
+        let waiting = queue.map { "\($0.waitingCount)" } ?? "-"
         return [
-            thread.name, thread.state, thread.jobID.map { "\($0)" } ?? "-",
-            thread.selector ?? "-",
-            thread.runningMilliseconds.map { Durations.span(Int64($0)) } ?? "-",
-            "\(thread.waitingCount)", oldest.map(Durations.span) ?? "-", Self.rate(rates.done),
+            thread.name, thread.state, job, thread.selector ?? "-",
+            Self.span(since: thread.since, at: time), waiting,
+            Self.span(since: queue?.oldest, at: time), Self.rate(rates.done),
             Self.rate(rates.failed),
         ].map(Terminal.printable)
+    }
+
+    private static func span(since moment: Int64?, at time: Int64) -> String {
+        moment.map { Durations.span(max(0, time - $0)) } ?? "-"
     }
 
     private func lane(of thread: String, _ width: Int) -> String {

@@ -112,6 +112,26 @@ import Testing
         #expect(try peak(daemon) - before < 48 << 20)
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: ["/jobView.js", "/api/threads"])
+    func `many small answers that HTTP clients do not read take bounded memory`(
+        path: String
+    ) throws {
+        let threads = (0..<60).map { "unit\($0): {}" }.joined(separator: ", ")
+        try withDaemon(Setup(threads: threads, listen: Setup.http.listen)) { daemon in
+            let before = try peak(daemon)
+            let hungry = try (0..<150).map { _ in try daemon.connectHTTP() }
+            for one in hungry {
+                let request = one.request("GET", path)
+                try one.raw.send(text: String(repeating: request, count: 64))
+            }
+            let other = try daemon.connectHTTP()
+            #expect(try other.get("/api/threads").status == 200)
+            #expect(try peak(daemon) - before < 48 << 20)
+            // A client that reads after all gets every answer.
+            for _ in 0..<64 { #expect(try hungry[149].response().status == 200) }
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)), arguments: ["result", "payload"])
     func `results in memory that HTTP clients do not read take bounded memory`(
         part: String

@@ -67,6 +67,44 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    func `is pushed over the Redis protocol, with HTTP or without`(hasHTTP: Bool) throws {
+        let setup = hasHTTP ? Self.setup : Setup(threads: "images: {}, mail: { count: 2 }")
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            _ = try client.call("PERFORM", "mail/2", "fail", "WAIT", "x")
+            let reader = try daemon.connect()
+            #expect(try reader.call("THREADS", "LIVE").errorWord == "ERR")
+            _ = try reader.call("HELLO", 3)
+            #expect(try reader.call("THREADS", "LIFE").errorWord == "ERR")
+            #expect(try reader.call("THREADS", "LIVE") == .simpleString("OK"))
+            guard case .push(let first) = try reader.reply() else { throw Unexpected("no push") }
+            #expect(first[0].text == "live" && first[1].text == "snapshot")
+            let threads = try #require(first[2]["threads"]?.elements)
+            #expect(threads.map { $0["name"]?.text } == ["images", "mail/1", "mail/2"])
+            #expect(threads[2]["failed"] == .integer(1))
+            #expect((threads[2]["buckets"] != nil) == hasHTTP)
+
+            _ = try client.call("PAUSE", "images")
+            guard case .push(let change) = try reader.reply() else { throw Unexpected("no push") }
+            #expect(change[1].text == "change")
+            let row = change[2]["threads"]?.elements?.first
+            #expect(row?["name"]?.text == "images" && row?["state"]?.text == "paused")
+
+            // Another stream takes its place, and it that of another one.
+            #expect(try reader.call("EVENTS").errorWord == nil)
+            _ = try client.call("RESUME", "images")
+            guard case .push(let event) = try reader.reply() else { throw Unexpected("no push") }
+            #expect(event[0].text == "event")
+            #expect(try reader.call("THREADS", "LIVE") == .simpleString("OK"))
+            guard case .push(let again) = try reader.reply() else { throw Unexpected("no push") }
+            #expect(again[0].text == "live" && again[1].text == "snapshot")
+            _ = try reader.call("HELLO", 2)
+            _ = try client.call("PERFORM", "images", "echo", "WAIT", "x")
+            #expect(try reader.call("PING") == .simpleString("PONG"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `shows what runs, and how far it is`() throws {
         try withObedient(Self.setup) { daemon in

@@ -84,10 +84,10 @@ final class SteppedDaemon {
     }
 
     /// How often the live view was looked at.
-    var liveLookCount: Int { service.live?.lookCount ?? 0 }
+    var liveLookCount: Int { service.live.lookCount }
 
     /// Whether a look is due.
-    var isLiveTimerSet: Bool { service.live?.isLookDue ?? false }
+    var isLiveTimerSet: Bool { service.live.isLookDue }
 
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
     ///

@@ -151,7 +151,9 @@ import WorkerDaemon
                 #expect(answer.errorWord == nil, "\(command): \(answer)")
             }
             let web = try doors.connectHTTP(as: Self.mailer)
-            #expect(try web.get("/metrics").status == 403)
+            for path in ["/metrics", "/api/operations"] {
+                #expect(try web.get(path).status == 403)
+            }
             #expect(try web.get("/api/threads/images").status == 403)
             #expect(try web.get("/api/threads/mail").status == 200)
         }
