@@ -196,6 +196,8 @@ extension JobScheduler {
         environment.endedUnbegun(job.id, of: job.thread, outcome)
         leave(job, JobAnswer(outcome, of: job.id))
         if audience.awaitsRoom { effects.append(.roomMayBe) }
+        // Its commit may be the one that a release waits for.
+        endReleases()
     }
 
     /// Sees to it that a job does not begin.
