@@ -415,7 +415,7 @@ final class Session {
         if unread < toldByteCount || toldByteCount == 0 { lastRead = loop.now }
         toldByteCount = unread
         toldEarlyByteCount = early
-        delegate.session(self, hasUnread: unread, early: early)
+        delegate.session(self, hasUnread: unread == 0 ? 0 : output.heldByteCount, early: early)
     }
 
     private func write(_ answer: Answer) {

@@ -15,7 +15,7 @@ protocol SessionDelegate: AnyObject {
     func execute(_ command: Command, for session: Session)
     /// Executes a part of a request, as a command; or refuses it.
     func execute(_ part: Result<RequestPart, HTTPRefusal>, for session: Session)
-    /// So many bytes of answers wait for the client to read them, and of others for an earlier
+    /// So many bytes of answers are held for the client to read them, and of others for an earlier
     /// answer; few count as none.
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
     /// All that was answered is written, and more answers are outstanding.
