@@ -52,12 +52,14 @@ extension SchedulerSimulation {
 
     func accepted(_ id: JobID, _ request: JobRequest, isStored: Bool) {
         // A refused submit of its name may have told its number before.
-        if let known = entries[id], known.life >= 0 { fail("job \(id) was accepted twice") }
+        let known = entries[id]
+        if let known, known.life >= 0 { fail("job \(id) was accepted twice") }
         checkName(of: id, request, isStored: isStored)
         let job = driver.scheduler.book.job(id) ?? driver.twin?.book.job(id)
         entries[id] = SimulatedJob(
             id, request, acceptedAt: job?.acceptedAt, at: driver.now.unixMilliseconds,
             isStored: isStored, life: id.number < firstOfLife ? -1 : life)
+        entries[id]?.isCancelAsked = known?.isCancelAsked == true
     }
 
     func known(_ id: JobID, _ request: JobRequest, isStored: Bool) {

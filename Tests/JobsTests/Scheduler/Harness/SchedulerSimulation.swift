@@ -341,8 +341,10 @@ final class SchedulerSimulation {
         for entry in entries.values { (entry.heldNumber, entry.wasHeldOver) = (nil, false) }
         for id in driver.heldOver.keys {
             count("held over")
-            entries[id]?.heldNumber = entries[id]?.lastNumber
-            entries[id]?.wasHeldOver = true
+            guard let entry = entries[id] else { continue }
+            // Of a job that a lost answer named, beginnings may be unknown.
+            if entry.life >= 0 { entry.heldNumber = entry.lastNumber }
+            entry.wasHeldOver = true
         }
         asked = [:]
         cancels = [:]
@@ -470,9 +472,11 @@ final class SchedulerSimulation {
                     entry.isCancelAsked || entry.mayBeDropped
                         || hasCancelledAll && entry.request.thread.hasPrefix("two")
                 case .expired:
-                    // An attempt that a shutdown has interrupted counts as none.
+                    // An attempt that a shutdown has interrupted, or that a worker has given back,
+                    // counts as none.
                     entry.request.options.expireMilliseconds != nil
-                        && (entry.begun == 0 || counts["shut down", default: 0] > 0)
+                        && (entry.begun == 0 || counts["shut down", default: 0] > 0
+                            || counts["given back", default: 0] > 0)
                 case .delayed, .buffered, .waiting, .running: false
                 }
             if !mayBe {
