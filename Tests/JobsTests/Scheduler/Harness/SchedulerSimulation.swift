@@ -286,7 +286,8 @@ final class SchedulerSimulation {
                         + "\(other.request.schedule)")
             }
             if isOlder, other.isUndelayed, entry.isUndelayed, other.isStored == entry.isStored,
-                !isLeaving, other.life == life, entry.life == life,
+                !(entry.isPlain && other.isPlain ? isAway(other) : isLeaving), other.life == life,
+                entry.life == life,
                 state(of: other.id)?.isEnded == false
             {
                 fail("job \(entry.id) began before job \(other.id)")
@@ -472,11 +473,9 @@ final class SchedulerSimulation {
                     entry.isCancelAsked || entry.mayBeDropped
                         || hasCancelledAll && entry.request.thread.hasPrefix("two")
                 case .expired:
-                    // An attempt that a shutdown has interrupted, or that a worker has given back,
-                    // counts as none.
+                    // An attempt that a shutdown has interrupted counts as none.
                     entry.request.options.expireMilliseconds != nil
-                        && (entry.begun == 0 || counts["shut down", default: 0] > 0
-                            || counts["given back", default: 0] > 0)
+                        && (entry.begun == 0 || counts["shut down", default: 0] > 0)
                 case .delayed, .buffered, .waiting, .running: false
                 }
             if !mayBe {

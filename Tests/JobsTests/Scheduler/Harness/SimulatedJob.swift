@@ -52,6 +52,7 @@ final class SimulatedJob {
 
     var blocks: Bool { request.options.retryBlocks == true }
     var isUndelayed: Bool { request.schedule == .now }
+    var isPlain: Bool { isUndelayed && request.options.isEmpty }
     /// Jobs of one order begin one after another.
     var order: String? {
         if let key = request.options.key { return "\(request.thread) key \(key)" }
