@@ -87,7 +87,9 @@ package protocol JournalTables: AnyObject {
     func end(
         _ id: JobID, _ attempt: Attempt?, _ outcome: Outcome, at now: Int64
     ) throws(StoreFault)
-    func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) throws(StoreFault)
+    func putBack(
+        _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
+    ) throws(StoreFault)
     func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault)
     func keep(_ holder: JobHolder?, of id: JobID, _ attempt: Int) throws(StoreFault)
     func keep(_ record: ScheduleRecord) throws(StoreFault)

@@ -46,8 +46,9 @@ extension JournalWriter {
             try store.keep(holder, of: id, attempt)
         case .end(let id, let attempt, let outcome, let moment):
             try store.end(id, attempt, outcome, at: moment)
-        case .putBack(let id, let attempt, let forgivenCount):
-            try store.putBack(id, attempt: attempt, forgivenCount: forgivenCount)
+        case .putBack(let id, let attempt, let forgivenCount, let mayExpire):
+            try store.putBack(
+                id, attempt: attempt, forgivenCount: forgivenCount, mayExpire: mayExpire)
         case .retry(let id, let attempt, let due):
             try store.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): try store.reserve(below: number)

@@ -106,7 +106,7 @@ package final class JournalWriter {
             case .hold(let id, _, let holder): holders[id] = holder
             // Without an attempt it had not begun.
             case .end(_, nil, _, _): break
-            case .end(let id, _, _, _), .putBack(let id, _, _), .retry(let id, _, _):
+            case .end(let id, _, _, _), .putBack(let id, _, _, _), .retry(let id, _, _):
                 beginnings.forget(id)
                 if !holders.isEmpty { holders[id] = nil }
             case .confirm:

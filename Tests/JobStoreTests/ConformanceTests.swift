@@ -253,7 +253,7 @@ private struct History {
     private mutating func inOrder(_ command: StoreCommand, at now: Int64) -> [StoreCommand] {
         switch command {
         case .begun(let id, _): return begun.insert(id).inserted ? [command] : []
-        case .end(let id, _?, _, _), .retry(let id, _, _), .putBack(let id, _, _):
+        case .end(let id, _?, _, _), .retry(let id, _, _), .putBack(let id, _, _, _):
             let isBegun = begun.remove(id) != nil
             return isBegun ? [command] : [.begun(id, attempt(now)), command]
         default: return [command]
@@ -291,7 +291,10 @@ private struct History {
             return .acceptOnce(newJob(at: now, uniqueUntil: claim.until), claim)
         case ..<14: return .end(id, random.chance(70) ? attempt(now) : nil, outcome(), at: now)
         case 14: return .retry(id, attempt(now), dueAt: now + Int64(random.below(100)))
-        case 15: return .putBack(id, attempt: random.below(2), forgivenCount: random.below(2))
+        case 15:
+            return .putBack(
+                id, attempt: random.below(2), forgivenCount: random.below(2),
+                mayExpire: random.chance(50))
         case 16: return .begun(id, attempt(now))
         case 17:
             return .cancel(id, as: random.chance(50) ? .cancelled : .expired, ticket: ticket())

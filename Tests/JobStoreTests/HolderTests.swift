@@ -158,14 +158,16 @@ private struct HeldLives {
             store.noteHolder(id, attempt: known.attempt, nil)
             store.record(
                 .putBack(
-                    JobID(id), attempt: known.attempt - 1, forgivenCount: known.forgivenCount))
+                    JobID(id), attempt: known.attempt - 1, forgivenCount: known.forgivenCount,
+                    mayExpire: false))
         case 3:
             live[id]?.holder = nil
             live[id]?.forgivenCount += 1
             store.noteHolder(id, attempt: known.attempt, nil)
             store.record(
                 .putBack(
-                    JobID(id), attempt: known.attempt, forgivenCount: known.forgivenCount + 1))
+                    JobID(id), attempt: known.attempt, forgivenCount: known.forgivenCount + 1,
+                    mayExpire: false))
         case 4:
             // It has connected again, perhaps as another process.
             let other = JobHolder(

@@ -90,7 +90,8 @@ import Testing
                 set(chosen, attempt)
             case 15...16:
                 try store.putBack(
-                    chosen.id, attempt: chosen.attempt, forgivenCount: chosen.forgivenCount)
+                    chosen.id, attempt: chosen.attempt, forgivenCount: chosen.forgivenCount,
+                    mayExpire: true)
                 set(chosen, Attempt(number: chosen.attempt))
             case 17:
                 try store.begun(chosen.id, attempts: chosen.attempt + 2)

@@ -87,7 +87,7 @@ import Testing
             let attempt = Attempt(number: 1, workerName: "mail/1", startedAt: 3)
             try store.start(JobID(1), attempt)
             try store.start(JobID(2), attempt)
-            try store.putBack(JobID(2), attempt: 0, forgivenCount: 0)
+            try store.putBack(JobID(2), attempt: 0, forgivenCount: 0, mayExpire: true)
         }
         let again = try #require(try store.job(JobID(1)))
         #expect(again.state == .waiting)

@@ -142,10 +142,28 @@ package struct TwinBook: Sendable {
         }
     }
 
-    mutating func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) {
+    mutating func putBack(_ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool) {
         if let held = holders[id], held.attempt <= attempt + 1 { holders[id] = nil }
         start(id, Attempt(number: attempt))
         change(id) { $0.forgivenCount = forgivenCount }
+        if !mayExpire { endExpiry(of: id) }
+    }
+
+    /// A job has begun: it expires no more.
+    private mutating func endExpiry(of id: JobID) {
+        guard var kept = jobs[id] else { return }
+        var request = kept.job.request
+        Self.dropExpiry(of: &request)
+        kept.job = Job(
+            id: id, request: request, acceptedAt: kept.job.acceptedAt, state: kept.job.state,
+            progress: kept.job.progress)
+        jobs[id] = kept
+    }
+
+    private static func dropExpiry(of request: inout JobRequest) {
+        var options = request.options.value
+        options.expireMilliseconds = nil
+        request.options = SharedJobOptions(options)
     }
 
     /// Prepares the jobs that workers may still hold.
@@ -162,6 +180,7 @@ package struct TwinBook: Sendable {
                 $0.dueAt = now
                 $0.attempt = held.attempt - 1
             }
+            endExpiry(of: id)
             if let job = job(id) { taken.append(HeldJob(job: job, holder: held.holder)) }
         }
         return taken
@@ -267,9 +286,7 @@ package struct TwinBook: Sendable {
         guard let kept = takeFailed(id) else { return nil }
         var request = kept.job.request
         request.payload = kept.payload
-        var options = request.options.value
-        options.expireMilliseconds = nil
-        request.options = SharedJobOptions(options)
+        Self.dropExpiry(of: &request)
         var progress = Job.Progress()
         progress.dueAt = now
         progress.releasedBefore = number

@@ -258,9 +258,10 @@ package final class TwinStore: JobStore {
             if attempt != nil { state.beginnings.removeAll { $0.id == id } }
             state.book.end(id, attempt, outcome, at: moment)
         case .hold: break
-        case .putBack(let id, let attempt, let forgivenCount):
+        case .putBack(let id, let attempt, let forgivenCount, let mayExpire):
             state.beginnings.removeAll { $0.id == id }
-            state.book.putBack(id, attempt: attempt, forgivenCount: forgivenCount)
+            state.book.putBack(
+                id, attempt: attempt, forgivenCount: forgivenCount, mayExpire: mayExpire)
         case .retry(let id, let attempt, let due):
             state.beginnings.removeAll { $0.id == id }
             state.book.retry(id, attempt, dueAt: due, at: now)

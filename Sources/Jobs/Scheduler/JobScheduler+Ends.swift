@@ -131,8 +131,8 @@ extension JobScheduler {
         guard let job = book.active(id) else { return }
         // The book knows of a beginning only if it was asked.
         if book.state(of: id) == .running { apply(.putBack, to: id) }
-        recordRequeue(job)
         // Its expiry is for the first beginning.
+        recordRequeue(job, mayExpire: false)
         endExpiry(of: job)
         job.hasBegunElsewhere()
         if audience.notesOldestWaiting { note(waiting: job) }
@@ -145,7 +145,7 @@ extension JobScheduler {
         guard let job = book.active(id) else { return }
         apply(.vanish, to: id)
         job.forgiveAttempt()
-        recordRequeue(job)
+        recordRequeue(job, mayExpire: false)
         endExpiry(of: job)
         if audience.notesOldestWaiting { note(waiting: job) }
         leaveIfChanging(job)
@@ -254,10 +254,11 @@ extension JobScheduler {
     }
 
     /// Has the store record that the attempt of a job does not count.
-    mutating func recordRequeue(_ job: JobEntry) {
+    mutating func recordRequeue(_ job: JobEntry, mayExpire: Bool = true) {
         record(
             .putBack(
-                job.id, attempt: job.attemptNumber - 1, forgivenCount: job.retry.forgivenCount),
+                job.id, attempt: job.attemptNumber - 1, forgivenCount: job.retry.forgivenCount,
+                mayExpire: mayExpire),
             of: job)
     }
 

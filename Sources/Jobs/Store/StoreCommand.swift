@@ -38,8 +38,8 @@ package enum StoreCommand: Sendable {
     /// A job has ended; one without an attempt never began.
     case end(JobID, Attempt?, Outcome, at: Int64)
     /// A job waits again that had begun: it has so many attempts, of which the latest so many are
-    /// not counted against its retries.
-    case putBack(JobID, attempt: Int, forgivenCount: Int)
+    /// not counted against its retries. One that a worker gave back does not expire any more.
+    case putBack(JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool)
     /// An attempt has failed, and the next one comes at that moment.
     case retry(JobID, Attempt, dueAt: Int64)
     /// Numbers from this one on are free of earlier jobs.

@@ -21,16 +21,21 @@ extension PostgreSQLStore {
     /// - Parameters:
     ///   - attempt: how many attempts it has.
     ///   - forgivenCount: how many of these do not count against its retries.
-    func putBack(_ id: JobID, attempt: Int, forgivenCount: Int) throws(StoreFault) {
+    ///   - mayExpire: whether it still ends if it does not begin in time.
+    func putBack(
+        _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
+    ) throws(StoreFault) {
         try forgetHolder(of: id)
         var parameters = Parameters()
         parameters.add(id.number)
         parameters.add(attempt)
         parameters.add(forgivenCount)
+        parameters.add(mayExpire ? 1 : 0)
         try change(
             """
             UPDATE workerd.jobs
-            SET attempt = $2::bigint, forgiven = $3::bigint, started_at = NULL, worker = NULL
+            SET attempt = $2::bigint, forgiven = $3::bigint, started_at = NULL, worker = NULL,
+                expires_at = CASE WHEN $4::bigint = 1 THEN expires_at END
             WHERE id = $1::bigint
             """, parameters)
     }

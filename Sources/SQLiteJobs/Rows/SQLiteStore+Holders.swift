@@ -45,18 +45,22 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - attempt: how many attempts it has.
     ///   - forgivenCount: how many of these do not count against its retries.
+    ///   - mayExpire: whether it still ends if it does not begin in time.
     package func putBack(
-        _ id: JobID, attempt: Int, forgivenCount: Int
+        _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
     ) throws(StoreFault) {
         try forgetHolder(of: id)
         let statement = try cached(
             """
-            UPDATE jobs SET attempt = ?, forgiven = ?, started_at = NULL, worker = NULL WHERE id = ?
+            UPDATE jobs SET attempt = ?, forgiven = ?, started_at = NULL, worker = NULL,
+                expires_at = CASE WHEN ? THEN expires_at END
+            WHERE id = ?
             """)
         try changeRow(of: id) { () throws(StoreFault) in
             try statement.bind(1, Int64(attempt))
             try statement.bind(2, Int64(forgivenCount))
-            try statement.bind(3, Int64(id.number))
+            try statement.bind(3, mayExpire ? 1 : 0)
+            try statement.bind(4, Int64(id.number))
             try statement.run()
         }
     }

@@ -213,7 +213,8 @@ extension SQLiteStore {
                 case .retry(let id, let attempt):
                     try retry(JobID(id), Attempt(number: attempt), dueAt: now, at: now)
                 case .putBack(let id, let attempt):
-                    try putBack(JobID(id), attempt: attempt, forgivenCount: 0)
+                    try putBack(
+                        JobID(id), attempt: attempt, forgivenCount: 0, mayExpire: true)
                 case .end(let id, let attempt, let outcome):
                     try end(JobID(id), attempt.map { Attempt(number: $0) }, outcome, at: now)
                 case .reserve(let number): try reserve(below: number)

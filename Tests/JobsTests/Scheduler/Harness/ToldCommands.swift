@@ -23,7 +23,7 @@ extension StoreCommand {
         case .end(let id, let attempt, let outcome, _):
             "that job \(id) is \(outcome.state.rawValue)"
                 + (attempt.map { " in attempt \($0.number)" } ?? "")
-        case .putBack(let id, let attempt, _): "that job \(id) has \(attempt) attempts"
+        case .putBack(let id, let attempt, _, _): "that job \(id) has \(attempt) attempts"
         case .hold(let id, _, let holder):
             "that \(holder == nil ? "no worker" : "a worker") holds job \(id)"
         case .retry(let id, let attempt, _):

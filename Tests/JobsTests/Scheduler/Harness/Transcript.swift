@@ -5,7 +5,7 @@
 //
 //     perform THREAD PAYLOAD [of SELECTOR] [delay MS] [buffer] [priority P] [key K] [retry N]
 //             [block] [expire MS] [unique U] [again] [for MS] [wait [MS]] [volatile]
-//     begin MEMBER [held]     end MEMBER done|failed|cancelled      hear
+//     begin MEMBER [held]     end MEMBER done|failed|cancelled|given-back      hear
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD · suspend GROUP · resume GROUP COUNT
@@ -159,6 +159,7 @@ final class Transcript {
         case "done": driver.end(running, .done(running.job.payload))
         case "failed": driver.end(running, .failed(reason: "as wished"))
         case "cancelled": driver.end(running, .cancelled)
+        case "given-back": driver.passOn(running, hasVanished: false)
         default: throw HistoryFault("no end '\(words[1])'")
         }
     }
