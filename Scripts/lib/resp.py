@@ -1,6 +1,8 @@
 """A client of workerd for scripts, and the start of a workerd of their own. Needs no package."""
 
+import collections
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -88,3 +90,14 @@ def sizes_of(process):
         "descriptors": len(os.listdir("/proc/%d/fd" % process)),
         "threads": int(status["Threads"]),
     }
+
+
+def descriptor_kinds(process):
+    """How many open descriptors there are of each kind."""
+    at, kinds = "/proc/%d/fd" % process, collections.Counter()
+    for name in os.listdir(at):
+        try:
+            kinds[re.sub(r":\[\d+\]$", "", os.readlink(os.path.join(at, name)))] += 1
+        except OSError:
+            continue  # It was closed meanwhile.
+    return kinds

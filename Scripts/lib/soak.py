@@ -12,9 +12,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 
 import soak_reloads
-from resp import Client, Refused, sizes_of, start, verdict
+from resp import Client, Refused, descriptor_kinds, sizes_of, start, verdict
 
 THREADS = ["one", "two", "pool"]
 PATHS = [b"/", b"/main.js", b"/metrics", b"/api/threads", b"/api/failures", b"/api/schedules",
@@ -219,11 +220,20 @@ def measure(client, configuration, gate, daemon):
         if figures["running_jobs"] == "0" and int(figures["connected_clients"]) == RESTING_CLIENTS:
             break
         time.sleep(0.02)
-    sizes = sizes_of(daemon.pid)
+    sizes, kinds = sizes_of(daemon.pid), descriptor_kinds(daemon.pid)
     for name in THREADS + ["served"]:
         client.call("RESUME", name)
     gate.open()
-    return sizes
+    return sizes, kinds
+
+
+def grown_kinds(kinds):
+    """Which kinds of descriptors became more in the second half, and by how many."""
+    half = kinds[len(kinds) // 2:]
+    part = max(1, len(half) // 5)
+    first, last = sum(half[:part], Counter()), sum(half[-part:], Counter())
+    return ["%s by %.1f" % (kind, (last[kind] - first[kind]) / part)
+            for kind in sorted(last) if last[kind] - first[kind] >= part / 2]
 
 
 def draw(samples, path, seconds):
@@ -276,7 +286,7 @@ def main(binary, seconds, seed, picture):
     at = tempfile.mkdtemp(prefix="workerd-soak-")
     configuration = soak_reloads.Configuration(at)
     daemon, client = start(binary, at)
-    faults, end, samples = [], threading.Event(), []
+    faults, end, samples, kinds = [], threading.Event(), [], []
     allowed = {"NOJOB", "ERR", "BUSY", "NOSELECTOR", "NOTHREAD", "STALE"}
     tally = {"reloads": 0, "refused": 0}
     gate = soak_reloads.Gate()
@@ -302,7 +312,9 @@ def main(binary, seconds, seed, picture):
         pause = max(0.2, seconds / 600)
         while time.monotonic() < began + seconds and not faults:
             time.sleep(pause)
-            samples.append(measure(client, configuration, gate, daemon))
+            sizes, open_kinds = measure(client, configuration, gate, daemon)
+            samples.append(sizes)
+            kinds.append(open_kinds)
             if daemon.poll() is not None:
                 raise SystemExit("workerd has ended: see " + at)
             if chance.random() < 0.2:
@@ -323,6 +335,8 @@ def main(binary, seconds, seed, picture):
             faults += ["%s grows by %.1f %%" % (name, 100 * part) for name, part in (
                 (name, growth([sample[name] for sample in samples])) for name in samples[0])
                 if part > GROWTH_MAX]
+            if any(fault.startswith("descriptors") for fault in faults):
+                faults += ["more descriptors: %s" % kind for kind in grown_kinds(kinds)]
         draw(samples, picture, seconds)
         last = samples[-1]
         print("%s jobs done, %s failed, %s cancelled; %d reloads, %d refused; "
