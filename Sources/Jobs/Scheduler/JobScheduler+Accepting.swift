@@ -65,7 +65,7 @@ extension JobScheduler {
         let new = queue == nil ? nil : NewJob(accepted, isParked: isParked, from: submitted)
         let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
         guard let queue, let new else {
-            if let claim { names.give(claim, to: id) }
+            if let claim { names.give(claim, to: id, at: now) { book.active($0) != nil } }
             if let job {
                 if audience.followsChanges { tell(.accepted, of: job) }
                 goOn(job, state, dueAt: dueAt)
