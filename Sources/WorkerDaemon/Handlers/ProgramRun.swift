@@ -344,6 +344,15 @@ final class ProgramRun {
         "\((selector.maxMemoryBytes ?? 0) >> 10) KB, the limit of its processes together"
     }
 
+    /// The result without the room for more output: it may be kept for long.
+    private var resultAlone: [UInt8] {
+        guard result.count < result.capacity / 2 else { return result }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(result.count)
+        bytes += result
+        return bytes
+    }
+
     private func outcome() -> Outcome {
         switch interruption {
         case .cancelled: return .cancelled
@@ -358,7 +367,7 @@ final class ProgramRun {
         case nil: break
         }
         guard let status else { return .failed(reason: "the program's end was missed") }
-        if status.isSuccess { return .done(result) }
+        if status.isSuccess { return .done(resultAlone) }
         if isOutOfMemory { return .failed(reason: "used more memory than \(memoryLimitText)") }
         // Many programs print their errors on standard output.
         let said = errorTail.isEmpty ? Array(result.suffix(Self.errorTailByteCount)) : errorTail
