@@ -207,7 +207,7 @@ enum ThreadCommands {
                         [
                             entry("name", text(name)), entry("handler", text(handler.description)),
                         ]
-                            + (handler.forWorkers == nil
+                            + (!handler.isForWorkers
                                 ? []
                                 : [
                                     entry(

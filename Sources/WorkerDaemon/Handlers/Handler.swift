@@ -44,9 +44,9 @@ final class Handler: Sendable {
         /// Served in mode `job`; a cancel cancels its task.
         case task(@Sendable (JobContext) async throws -> [UInt8])
         /// A child process, served in mode `job`.
-        case program(Configuration.Selector)
+        indirect case program(Configuration.Selector)
         /// A worker in another process, waited for in mode `job`; a cancel asks it to stop.
-        case worker(Configuration.Selector)
+        indirect case worker(Configuration.Selector)
     }
 
     let kind: Kind
@@ -57,24 +57,29 @@ final class Handler: Sendable {
     /// Whether it may go on although its job was asked to end; false for a program, which is
     /// killed.
     let mayNotListen: Bool
+    /// Whether workers in other processes serve it.
+    let isForWorkers: Bool
 
     /// - Parameter retries: the retries of a closure; those of a program are in its configuration.
     init(_ kind: Kind, _ retries: Retries = .none) {
         self.kind = kind
-        // Stored, because each job reads it: the selector is large to copy.
+        // Stored, because each job reads them: the selector is large to copy.
         switch kind {
         case .program(let selector):
             timeout = selector.timeout
             defaults = selector.defaults
             mayNotListen = false
+            isForWorkers = false
         case .worker(let selector):
             timeout = selector.timeout
             defaults = selector.defaults
             mayNotListen = true
+            isForWorkers = true
         case .closure, .task:
             timeout = nil
             defaults = SharedJobOptions(retries.options)
             mayNotListen = true
+            isForWorkers = false
         }
     }
 

@@ -187,10 +187,10 @@ public final class JobContext: Sendable {
     /// - Returns: false when the job was withdrawn: then it must not run.
     func begin(
         on thread: String, at unixMilliseconds: Int64, timeout: Duration? = nil,
-        by clock: any LoopClock
+        by clock: @autoclosure () -> any LoopClock
     ) -> Bool {
         guard leaveWaiting(for: 1) else { return false }
-        let limit = timeout.map { TimeLimit($0, by: clock) }
+        let limit = timeout.map { TimeLimit($0, by: clock()) }
         let tell = state.withLock {
             $0.run = Run(thread: thread, startedAt: unixMilliseconds, limit: limit)
             return $0.news?.whenChanged.take()

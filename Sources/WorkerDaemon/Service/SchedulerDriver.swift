@@ -402,7 +402,7 @@ final class SchedulerDriver {
         guard group.members.count > 1, job.thread == group.name else {
             return submit(job, context)
         }
-        let isForWorkers = handler.forWorkers != nil && exchange.heldOver[job.id] == nil
+        let isForWorkers = handler.isForWorkers && exchange.heldOver[job.id] == nil
         let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
             [unowned self] in submit(job, context)
         }
@@ -416,7 +416,7 @@ final class SchedulerDriver {
             let key = job.details.options.key.map { SubmitKey($0) }
             let priority = job.details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
-            if let selector = context.handler.forWorkers {
+            if context.handler.isForWorkers, let selector = context.handler.forWorkers {
                 (ticket, owed) = try pool.submitOwingWake(
                     onThread: job.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))

@@ -36,6 +36,8 @@ final class SchedulerSurroundings: SchedulerEnvironment {
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
         guard let group = driver?.groupsByIndex[group.index] else { return true }
+        // Asked for each job, and most groups are one thread.
+        if group.members.count == 1 { return group.members[0].thread.isStopped }
         return (try? group.pool.isStopped(onThread: thread)) != false
     }
 

@@ -190,7 +190,7 @@ extension Service {
     }
 
     private func addWorkers(to page: inout MetricsText) {
-        let selectors = driver.handlers.filter { $0.value.forWorkers != nil }.keys.sorted()
+        let selectors = driver.handlers.filter { $0.value.isForWorkers }.keys.sorted()
         page.family(
             "workerd_workers", .gauge, "Connected workers whose latest TAKE names a selector.")
         for selector in selectors.prefix(LabelValues.setCountMax) {

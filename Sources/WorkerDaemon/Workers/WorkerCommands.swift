@@ -100,7 +100,7 @@ enum WorkerCommands {
                 throw WireError(
                     .noSelector, "no selector \(quoted(selector)); SELECTORS lists them all")
             }
-            guard handler.forWorkers != nil else {
+            guard handler.isForWorkers else {
                 throw WireError(
                     .err,
                     "selector \(selector) is not for workers: its configuration needs "
