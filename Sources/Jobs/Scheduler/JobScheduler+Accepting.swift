@@ -114,8 +114,8 @@ extension JobScheduler {
 
     /// Takes a new job into memory.
     private mutating func enter(
-        _ accepted: consuming Job, _ selector: JobSelector, _ group: ThreadGroup,
-        _ queue: JobQueue?, _ byteCount: Int
+        _ accepted: consuming Job, _ selector: consuming JobSelector,
+        _ group: consuming ThreadGroup, _ queue: JobQueue?, _ byteCount: Int
     ) -> JobEntry {
         let isDelayed = accepted.state == .delayed
         let job = entry(accepted, selector, group, queue)
@@ -130,11 +130,12 @@ extension JobScheduler {
 
     /// A job that is in memory from now on.
     mutating func entry(
-        _ job: consuming Job, _ selector: JobSelector, _ group: ThreadGroup, _ queue: JobQueue?
+        _ job: consuming Job, _ selector: consuming JobSelector, _ group: consuming ThreadGroup,
+        _ queue: consuming JobQueue?
     ) -> JobEntry {
         let orders = orders.orders(
             thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.key)
-        let entry = JobEntry(job, selector, of: group, orders: orders, queue: queue)
+        let entry = book.spares.entry(job, selector, of: group, orders: orders, queue: queue)
         if entry.expiresAt != .max { watchExpiry(of: entry) }
         return entry
     }

@@ -394,12 +394,13 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
-        let (group, handler) = (groupsByIndex[job.group.index], handlersByIndex[job.selector.index])
+        let indexes = job.indexes
+        let (group, handler) = (groupsByIndex[indexes.group], handlersByIndex[indexes.selector])
         let context = JobContext(job, handler, on: group, by: runner)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
         if needsWatch || scheduler.audience.watches.isWatched(job.id) { listen(to: job) }
-        guard group.members.count > 1, job.thread == group.name else {
+        guard group.members.count > 1, context.details.thread == group.name else {
             return submit(job, context)
         }
         let isForWorkers = handler.isForWorkers && exchange.heldOver[job.id] == nil
@@ -413,17 +414,18 @@ final class SchedulerDriver {
         guard runner != nil else { return }
         let pool = context.group.pool
         do throws(SubmitError) {
-            let key = job.details.options.key.map { SubmitKey($0) }
-            let priority = job.details.priority.submitPriority
+            let details = context.details
+            let key = details.options.key.map { SubmitKey($0) }
+            let priority = details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
             if context.handler.isForWorkers, let selector = context.handler.forWorkers {
                 (ticket, owed) = try pool.submitOwingWake(
-                    onThread: job.thread, priority: priority, key: key,
+                    onThread: details.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))
             } else {
                 // A closure that holds one object is that object: it takes no memory of its own.
                 (ticket, owed) = try pool.submitOwingWake(
-                    onThread: job.thread, priority: priority, key: key
+                    onThread: details.thread, priority: priority, key: key
                 ) { context.perform() }
             }
             context.note(ticket)

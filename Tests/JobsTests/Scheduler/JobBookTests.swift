@@ -224,3 +224,47 @@ import Testing
         store.jobs(thread: thread, state: state, limit: limit).jobs.map(\.id.number)
     }
 }
+
+@Suite struct `Objects of forgotten jobs` {
+    private let driver: TestDriver
+
+    init() {
+        var limits = StoreLimits()
+        limits.retainedCountMax = 1
+        driver = TestDriver(limits: limits)
+    }
+
+    /// Runs the next job to its end.
+    private func runJob() throws -> ObjectIdentifier {
+        let number = driver.scheduler.book.nextNumber
+        driver.input {
+            $0.perform(
+                JobRequest(thread: "one", selector: "echo", payload: [UInt8(number)]),
+                ReplyToken(client: 1, number: number))
+        }
+        let attempt = try #require(driver.begin(on: "one"))
+        #expect(attempt.job.id == JobID(number))
+        #expect(attempt.job.payload == [UInt8(number)])
+        defer {
+            driver.end(attempt, .done(attempt.job.payload))
+            driver.hear()
+        }
+        return ObjectIdentifier(attempt.job)
+    }
+
+    @Test func `are used again for new ones`() throws {
+        let (first, second) = (try runJob(), try runJob())
+        #expect(second != first)
+        #expect(try runJob() == first)
+        #expect(driver.scheduler.book.job(JobID(1)) == nil)
+        #expect(driver.scheduler.book.job(JobID(3))?.outcome == .done([3]))
+    }
+
+    @Test func `are left alone while anything refers to them`() throws {
+        _ = try runJob()
+        let held = try #require(driver.scheduler.book.entry(JobID(1)))
+        for _ in 0..<3 { #expect(try runJob() != ObjectIdentifier(held)) }
+        #expect(held.id == JobID(1))
+        #expect(held.job.outcome == .done([1]))
+    }
+}

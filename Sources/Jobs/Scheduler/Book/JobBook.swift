@@ -21,6 +21,7 @@ package struct JobBook {
     package private(set) var limits: StoreLimits
     private var table: [JobID: JobEntry] = [:]
     private var chain = LinkedSlots<JobEntry>()
+    var spares = SpareEntries()
     private var ends = LinkedSlots<JobEntry>.Chain()
     private var ended: RetainedJobs
     private var failed: RetainedJobs
@@ -305,9 +306,7 @@ package struct JobBook {
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
-    package func job(_ id: JobID) -> Job? {
-        table[id]?.job
-    }
+    package func job(_ id: JobID) -> Job? { table[id]?.job }
 
     /// Returns the state of a job without copying the job, or `nil` as `job(_:)` does.
     package func state(of id: JobID) -> JobState? {
@@ -395,7 +394,9 @@ package struct JobBook {
     }
 
     private mutating func drop(_ retained: RetainedJobs.Entry) {
-        if let entry = table.removeValue(forKey: retained.id) { unlink(entry) }
+        guard var entry = table.removeValue(forKey: retained.id) else { return }
+        unlink(entry)
+        spares.keep(&entry)
     }
 
     /// Drops a job that has failed.

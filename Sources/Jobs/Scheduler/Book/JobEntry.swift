@@ -55,68 +55,64 @@ package struct RetryPlan: Sendable, Equatable {
 /// exactly one `place` that is not `outside`, and the counts of its group are those of the places
 /// of its jobs.
 package final class JobEntry {
-    package let id: JobID
-    package let details: JobDetails
-    package let selector: JobSelector
-    package let group: ThreadGroup
-    package private(set) var retry: RetryPlan {
-        get { unsafe uncheckedRetry }
-        set { unsafe uncheckedRetry = newValue }
-    }
-    /// How many bytes it was accepted with.
-    let payloadByteCount: Int
-    /// The queue of the store that it belongs to; nil for a job in memory only.
-    let queue: JobQueue?
-    /// The orders that it keeps; none once it is active no longer.
-    private(set) var orders: JobOrders {
-        get { unsafe uncheckedOrders }
-        set { unsafe uncheckedOrders = newValue }
-    }
-    /// Its place in the chain of the book.
-    var slot = 0
-    /// Where the jobs of its thread are counted.
-    var tally: SlotMap<Tally>.Handle?
-    /// Which part of its queue's memory it is counted in.
-    var part = JobQueue.Part.inTurn
-    /// The number of its turn: those of jobs whose turns came later are larger.
-    ///
-    /// It stays when the job is taken back and offered again.
-    package private(set) var turn: UInt64 {
-        get { unsafe uncheckedTurn }
-        set { unsafe uncheckedTurn = newValue }
-    }
-    /// Rings when it is due.
-    var release: Alarms.Handle?
-    /// Whether a worker of an earlier run may still have it: then it goes before all others, and
-    /// those of its order wait for its end.
-    private(set) var isHeldOver: Bool {
-        get { unsafe uncheckedIsHeldOver }
-        set { unsafe uncheckedIsHeldOver = newValue }
-    }
-    /// Whether that worker may have it now: then it counts as running.
-    private(set) var isInHands = false
-    /// Whether it is due at a time of day, however the clock is set.
-    var goesByClock: Bool
-    /// Whether it was asked to end while it ran.
-    var isAskedToEnd = false
-    /// Whether a shutdown asked it to end: then it runs again after the restart.
-    var isInterrupted = false
-
     // SAFETY: confined to one thread, and no access calls out to anything that could make another
     // one, so accesses never overlap. Each job makes dozens; checked, they would cost as much as
     // all that they are for.
-    @exclusivity(unchecked) private var uncheckedJob: Job
-    @exclusivity(unchecked) private var uncheckedPlace = JobPlace.outside
-    @exclusivity(unchecked) private var uncheckedAttempt: AnyObject?
-    @exclusivity(unchecked) private var uncheckedRetry: RetryPlan
-    @exclusivity(unchecked) private var uncheckedOrders: JobOrders
-    @exclusivity(unchecked) private var uncheckedTurn: UInt64 = 0
-    @exclusivity(unchecked) private var uncheckedIsOfferPending = false
-    @exclusivity(unchecked) private var uncheckedIsHeldOver = false
-    @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
-    @exclusivity(unchecked) private var uncheckedExpiresAt: Int64
-    @exclusivity(unchecked) private var waiters = WaitingClients()
-    @exclusivity(unchecked) private var rare: Rare?
+    @exclusivity(unchecked) private var contents: Contents
+
+    /// All that it knows, in one value, so that an object is used again for another job as it was
+    /// made for the first.
+    private struct Contents {
+        let id: JobID
+        let details: JobDetails
+        let selector: JobSelector
+        let group: ThreadGroup
+        let queue: JobQueue?
+        let payloadByteCount: Int
+        var job: Job
+        var place = JobPlace.outside
+        var part = JobQueue.Part.inTurn
+        var orders: JobOrders
+        var retry: RetryPlan
+        var attempt: AnyObject?
+        var attemptNumber: Int
+        var expiresAt: Int64
+        var slot = 0
+        var tally: SlotMap<Tally>.Handle?
+        var turn: UInt64 = 0
+        var release: Alarms.Handle?
+        var isOfferPending = false
+        var isHeldOver = false
+        var isInHands = false
+        var goesByClock: Bool
+        var isAskedToEnd = false
+        var isInterrupted = false
+        var waiters = WaitingClients()
+        var rare: Rare?
+
+        init(
+            _ job: consuming Job, _ selector: consuming JobSelector,
+            of group: consuming ThreadGroup, orders: consuming JobOrders,
+            queue: consuming JobQueue?
+        ) {
+            let details = job.details
+            id = job.id
+            self.details = details
+            payloadByteCount = job.payload.count
+            attemptNumber = job.attempt + 1
+            expiresAt = job.expiresAt ?? .max
+            goesByClock = job.goesByClock
+            retry = RetryPlan(
+                countMax: details.options.retryCountMax ?? 0,
+                blocks: details.options.retryBlocks == true && orders.own != nil,
+                forgivenCount: job.forgivenCount)
+            self.selector = selector
+            self.group = group
+            self.orders = orders
+            self.queue = queue
+            self.job = job
+        }
+    }
 
     /// The parts that few jobs have.
     private final class Rare {
@@ -126,25 +122,10 @@ package final class JobEntry {
     }
 
     init(
-        _ job: consuming Job, _ selector: JobSelector, of group: ThreadGroup, orders: JobOrders,
-        queue: JobQueue?
+        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        orders: consuming JobOrders, queue: consuming JobQueue?
     ) {
-        let details = job.details
-        id = job.id
-        self.details = details
-        payloadByteCount = job.payload.count
-        unsafe uncheckedAttemptNumber = job.attempt + 1
-        unsafe uncheckedExpiresAt = job.expiresAt ?? .max
-        goesByClock = job.goesByClock
-        unsafe uncheckedRetry = RetryPlan(
-            countMax: details.options.retryCountMax ?? 0,
-            blocks: details.options.retryBlocks == true && orders.own != nil,
-            forgivenCount: job.forgivenCount)
-        self.selector = selector
-        self.group = group
-        unsafe uncheckedOrders = orders
-        self.queue = queue
-        unsafe uncheckedJob = job
+        unsafe contents = Contents(job, selector, of: group, orders: orders, queue: queue)
     }
 
     /// A job that no scheduler runs.
@@ -157,40 +138,126 @@ package final class JobEntry {
             orders: JobOrders(), queue: nil)
     }
 
+    /// Uses the object for another job; nothing refers to it.
+    func become(
+        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        orders: consuming JobOrders, queue: consuming JobQueue?
+    ) {
+        unsafe contents = Contents(job, selector, of: group, orders: orders, queue: queue)
+    }
+
+    package var id: JobID { unsafe contents.id }
+    package var details: JobDetails { _read { yield unsafe contents.details } }
+    package var selector: JobSelector { _read { yield unsafe contents.selector } }
+    package var group: ThreadGroup { _read { yield unsafe contents.group } }
+    /// The numbers by which the driver knows its handler and its group.
+    package var indexes: (selector: Int, group: Int) {
+        unsafe (contents.selector.index, contents.group.index)
+    }
+    /// The queue of the store that it belongs to; nil for a job in memory only.
+    var queue: JobQueue? { _read { yield unsafe contents.queue } }
+    /// How many bytes it was accepted with.
+    var payloadByteCount: Int { unsafe contents.payloadByteCount }
+
     /// The job: its request, its state and its attempts.
     package internal(set) var job: Job {
-        _read { yield unsafe uncheckedJob }
-        _modify { yield unsafe &uncheckedJob }
+        _read { yield unsafe contents.job }
+        _modify { yield unsafe &contents.job }
     }
 
     /// Where it is; changed by `move(to:)` only.
     package internal(set) var place: JobPlace {
-        _read { yield unsafe uncheckedPlace }
-        _modify { yield unsafe &uncheckedPlace }
+        _read { yield unsafe contents.place }
+        _modify { yield unsafe &contents.place }
     }
 
-    /// Whether it has neither ended nor been left to the store.
-    var isActive: Bool { if case .outside = place { false } else { true } }
+    /// Which part of its queue's memory it is counted in.
+    var part: JobQueue.Part {
+        get { unsafe contents.part }
+        set { unsafe contents.part = newValue }
+    }
 
-    /// The number of its present attempt, from 1 on.
-    package var attemptNumber: Int { unsafe uncheckedAttemptNumber }
+    /// The orders that it keeps; none once it is active no longer.
+    private(set) var orders: JobOrders {
+        _read { yield unsafe contents.orders }
+        _modify { yield unsafe &contents.orders }
+    }
 
-    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later
-    /// attempt.
-    package var expiresAt: Int64 { unsafe uncheckedExpiresAt }
+    package private(set) var retry: RetryPlan {
+        get { unsafe contents.retry }
+        set { unsafe contents.retry = newValue }
+    }
 
     /// The driver's part of the present attempt, once that is queued; the scheduler only asks about
     /// it.
     package var attempt: AnyObject? {
-        get { unsafe uncheckedAttempt }
-        set { unsafe uncheckedAttempt = newValue }
+        _read { yield unsafe contents.attempt }
+        set { unsafe contents.attempt = newValue }
+    }
+
+    /// The number of its present attempt, from 1 on.
+    package var attemptNumber: Int { unsafe contents.attemptNumber }
+
+    /// When it is too late to begin, in Unix milliseconds; `.max` for never, as for a later
+    /// attempt.
+    package var expiresAt: Int64 { unsafe contents.expiresAt }
+
+    /// Its place in the chain of the book.
+    var slot: Int {
+        get { unsafe contents.slot }
+        set { unsafe contents.slot = newValue }
+    }
+
+    /// Where the jobs of its thread are counted.
+    var tally: SlotMap<Tally>.Handle? {
+        get { unsafe contents.tally }
+        set { unsafe contents.tally = newValue }
+    }
+
+    /// The number of its turn: those of jobs whose turns came later are larger.
+    ///
+    /// It stays when the job is taken back and offered again.
+    package var turn: UInt64 { unsafe contents.turn }
+
+    /// Rings when it is due.
+    var release: Alarms.Handle? {
+        get { unsafe contents.release }
+        set { unsafe contents.release = newValue }
     }
 
     /// Whether the driver has yet to carry out an offer.
     package var isOfferPending: Bool {
-        get { unsafe uncheckedIsOfferPending }
-        set { unsafe uncheckedIsOfferPending = newValue }
+        get { unsafe contents.isOfferPending }
+        set { unsafe contents.isOfferPending = newValue }
     }
+
+    /// Whether a worker of an earlier run may still have it: then it goes before all others, and
+    /// those of its order wait for its end.
+    var isHeldOver: Bool { unsafe contents.isHeldOver }
+
+    /// Whether that worker may have it now: then it counts as running.
+    var isInHands: Bool { unsafe contents.isInHands }
+
+    /// Whether it is due at a time of day, however the clock is set.
+    var goesByClock: Bool {
+        get { unsafe contents.goesByClock }
+        set { unsafe contents.goesByClock = newValue }
+    }
+
+    /// Whether it was asked to end while it ran.
+    var isAskedToEnd: Bool {
+        get { unsafe contents.isAskedToEnd }
+        set { unsafe contents.isAskedToEnd = newValue }
+    }
+
+    /// Whether a shutdown asked it to end: then it runs again after the restart.
+    var isInterrupted: Bool {
+        get { unsafe contents.isInterrupted }
+        set { unsafe contents.isInterrupted = newValue }
+    }
+
+    /// Whether it has neither ended nor been left to the store.
+    var isActive: Bool { if case .outside = place { false } else { true } }
 
     /// The thread or pool that it is for.
     package var thread: String { details.thread }
@@ -206,28 +273,28 @@ package final class JobEntry {
 
     /// Goes on to the next attempt.
     func beginAnew() {
-        unsafe uncheckedAttemptNumber += 1
-        unsafe uncheckedExpiresAt = .max
+        unsafe contents.attemptNumber += 1
+        unsafe contents.expiresAt = .max
         attempt = nil
         goesByClock = false
-        isHeldOver = false
-        isInHands = false
+        unsafe contents.isHeldOver = false
+        unsafe contents.isInHands = false
         stuckSince = nil
     }
 
     /// A worker in another process had begun it: it expires no more.
     func hasBegunElsewhere(isHeldOver: Bool = false) {
-        unsafe uncheckedExpiresAt = .max
-        isInHands = isHeldOver
-        if isHeldOver { self.isHeldOver = true }
+        unsafe contents.expiresAt = .max
+        unsafe contents.isInHands = isHeldOver
+        if isHeldOver { unsafe contents.isHeldOver = true }
     }
 
     /// Its worker has vanished: another attempt follows, beside its retries.
     func forgiveAttempt() {
-        unsafe uncheckedAttemptNumber += 1
-        unsafe uncheckedExpiresAt = .max
+        unsafe contents.attemptNumber += 1
+        unsafe contents.expiresAt = .max
         retry.forgivenCount += 1
-        isInHands = false
+        unsafe contents.isInHands = false
     }
 
     /// Whether the jobs behind it in its order wait until it has ended.
@@ -236,7 +303,7 @@ package final class JobEntry {
     /// Its turn has come.
     ///
     /// - Parameter number: of the turn.
-    func takeTurn(_ number: UInt64) { turn = number }
+    func takeTurn(_ number: UInt64) { unsafe contents.turn = number }
 
     /// It is offered to the threads of its group.
     func beOffered() {
@@ -265,35 +332,66 @@ package final class JobEntry {
 
     /// Rings when it is too late to begin.
     var expiry: Alarms.Handle? {
-        get { unsafe rare?.expiry }
-        set { if unsafe rare != nil || newValue != nil { madeRare.expiry = newValue } }
+        get { unsafe contents.rare?.expiry }
+        set { if unsafe contents.rare != nil || newValue != nil { madeRare.expiry = newValue } }
     }
 
     /// Since when it is known not to react, in Unix milliseconds.
     package internal(set) var stuckSince: Int64? {
-        get { unsafe rare?.stuckSince }
-        set { if unsafe rare != nil || newValue != nil { madeRare.stuckSince = newValue } }
+        get { unsafe contents.rare?.stuckSince }
+        set { if unsafe contents.rare != nil || newValue != nil { madeRare.stuckSince = newValue } }
     }
 
     /// Why its latest attempt failed; nil if none has while it was in memory.
     package internal(set) var lastFailure: String? {
-        get { unsafe rare?.lastFailure }
-        set { if unsafe rare != nil || newValue != nil { madeRare.lastFailure = newValue } }
+        get { unsafe contents.rare?.lastFailure }
+        set {
+            if unsafe contents.rare != nil || newValue != nil { madeRare.lastFailure = newValue }
+        }
     }
 
-    var hasWaiters: Bool { unsafe !waiters.isEmpty }
+    var hasWaiters: Bool { unsafe !contents.waiters.isEmpty }
 
-    func withWaiters(_ body: (inout WaitingClients) -> Void) { unsafe body(&waiters) }
+    func withWaiters(_ body: (inout WaitingClients) -> Void) { unsafe body(&contents.waiters) }
 
     /// Lets go of all who wait for its end.
     func takeWaiters() -> WaitingClients {
-        unsafe exchange(&waiters, with: WaitingClients())
+        unsafe exchange(&contents.waiters, with: WaitingClients())
     }
 
     private var madeRare: Rare {
-        if let rare = unsafe rare { return rare }
+        if let rare = unsafe contents.rare { return rare }
         let made = Rare()
-        unsafe rare = made
+        unsafe contents.rare = made
         return made
+    }
+}
+
+/// The objects of forgotten jobs, which new jobs use again: these then take no memory of their own.
+struct SpareEntries {
+    private static let countMax = 64
+    /// The bytes of a payload or result that a spare object may keep.
+    private static let byteCountMax = 1_024
+
+    private var entries: [JobEntry] = []
+
+    /// Keeps the object of a forgotten job if nothing else refers to it.
+    mutating func keep(_ entry: inout JobEntry) {
+        guard entries.count < Self.countMax, isKnownUniquelyReferenced(&entry),
+            entry.job.byteCount <= Self.byteCountMax
+        else { return }
+        entries.append(entry)
+    }
+
+    /// The object of a new job.
+    mutating func entry(
+        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        orders: consuming JobOrders, queue: consuming JobQueue?
+    ) -> JobEntry {
+        guard let spare = entries.popLast() else {
+            return JobEntry(job, selector, of: group, orders: orders, queue: queue)
+        }
+        spare.become(job, selector, of: group, orders: orders, queue: queue)
+        return spare
     }
 }

@@ -111,7 +111,7 @@ package struct RetainedJobs: Sendable {
     /// Drops the first one if it has to go.
     package mutating func popDue(at now: Int64) -> Entry? {
         while let first = entries.first {
-            if gone[first] != nil {
+            if goneCount > 0, gone[first] != nil {
                 dropGone(first)
                 continue
             }
