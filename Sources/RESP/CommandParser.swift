@@ -34,7 +34,7 @@ package struct CommandParser: ~Copyable, Sendable {
     private var multibulk = MultibulkReader()
     /// The places of the arguments of the unfinished array; reused.
     private var slots: [ArgumentRanges.Slot] = []
-    /// The bytes of an unfinished inline command that hold no line feed.
+    /// The bytes of an unfinished inline command that contain no line feed.
     private var searchedCount = 0
     private var skipper: ArgumentSkipper?
     private var failure: ProtocolError?

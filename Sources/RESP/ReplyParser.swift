@@ -5,7 +5,7 @@
 ///
 /// The version needn't be known: no type of version 3 begins with a byte that version 2 uses.
 /// Attributes are read and dropped. Each string is copied once, out of the buffer, as soon as it is
-/// complete, so the buffer never holds more than the string that is still to come.
+/// complete, so the buffer never has more than the string that is still to come.
 ///
 /// Streamed strings and aggregates of RESP3, which no server sends, are not supported.
 ///

@@ -36,7 +36,7 @@ public final class ManualClock: LoopClock {
     /// Lets time pass, in one leap, and wakes all that sleep by this clock.
     ///
     /// A repeating timer that was due several times on the way fires once, as it does when its
-    /// thread is held up. Advance step by step to see each.
+    /// thread is late. Advance step by step to see each.
     public func advance(by duration: Duration) {
         move { $0.advanced(by: duration) }
     }

@@ -188,11 +188,11 @@ import Testing
                     for state in [JobState.delayed, .buffered] {
                         let held = own.filter { $0.state == state }
                         let middle = held.isEmpty ? .max : held[held.count / 2].id
-                        let listed = try store.listHeld(
+                        let listed = try store.listDeferred(
                             queue, state: state, in: JobSpan(before: middle), limit: 3)
                         let expected = held.filter { $0.id < middle }.suffix(3).reversed()
                         #expect(listed.map(\.id) == expected.map(\.id), note)
-                        let later = try store.listHeld(
+                        let later = try store.listDeferred(
                             queue, state: state, in: JobSpan(.oldestFirst, after: middle), limit: 3)
                         let laterOnes = held.filter { middle < $0.id }.prefix(3)
                         #expect(later.map(\.id) == laterOnes.map(\.id), note)

@@ -131,7 +131,7 @@ extension SQLiteStore {
         for queue in try queues() {
             held += try delayed(queue, after: .first, limit: .max, byteCount: .max).jobs
             // A listing leaves out payloads.
-            for listed in try listHeld(queue, state: .buffered, limit: .max) {
+            for listed in try listDeferred(queue, state: .buffered, limit: .max) {
                 if let job = try job(listed.id) { held.append(job) }
             }
         }

@@ -1,6 +1,6 @@
 // Further conditions of a listing, beside thread and state.
 
-/// Conditions on listed jobs; all that are given must hold.
+/// Conditions on listed jobs; all that are given must be met.
 package struct JobFilter: Sendable, Equatable {
     /// Only jobs of this selector.
     package var selector: String?

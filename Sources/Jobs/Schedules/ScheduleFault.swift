@@ -2,7 +2,7 @@
 
 /// A fault of a cron expression, a time zone or another part of a schedule.
 package struct ScheduleFault: Error, Hashable, CustomStringConvertible {
-    /// One line, to be put behind the name of whatever holds the schedule.
+    /// One line, to be put behind the name of the schedule's owner.
     package let description: String
 
     /// A fault with this sentence.

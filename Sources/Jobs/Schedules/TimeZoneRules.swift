@@ -28,7 +28,7 @@ package struct TimeZoneRules: Hashable, Sendable {
 
     private let firstOffset: Int64
     private let changes: [Change]
-    /// The rule after the last change; nil if its offset holds for ever.
+    /// The rule after the last change; nil if its offset never changes again.
     private let rule: PosixTimeZone?
 
     /// Changes are in the order of their moments.

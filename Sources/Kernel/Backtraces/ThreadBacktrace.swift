@@ -57,8 +57,8 @@ package enum ThreadBacktrace {
 
     /// Lets the calling thread be asked.
     ///
-    /// A thread holds back the signals that its creator held back, and libdispatch's threads, on
-    /// which tasks run, hold back all.
+    /// A thread blocks the signals that its creator blocked, and libdispatch's threads, on which
+    /// tasks run, block all.
     ///
     /// - Thread: any.
     /// - Source: pthread_sigmask(3).
@@ -73,7 +73,7 @@ package enum ThreadBacktrace {
     /// - Parameters:
     ///   - thread: a thread of this process that called `allowOnThisThread()` and does not end
     ///     meanwhile.
-    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel
+    ///   - limit: how long to wait for it; one that blocks signals or is stuck in the kernel
     ///     may never answer.
     /// - Returns: empty when it did not answer, or when the process has no signal left for this.
     /// - Thread: any thread but that one.

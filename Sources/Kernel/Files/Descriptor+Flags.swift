@@ -6,7 +6,7 @@ internal import Glibc
 extension Descriptor {
     /// Makes calls on the descriptor return at once, or wait.
     ///
-    /// The flag belongs to the open file, so that it holds for every descriptor that shares it.
+    /// The flag belongs to the open file, so that it applies to every descriptor that shares it.
     ///
     /// - Throws: nothing that a correct program meets; what fcntl says.
     /// - Thread: any.

@@ -70,10 +70,10 @@ extension Descriptor {
     }
 }
 
-/// Notes where each chunk lies and calls `body` while all of them are held in place.
+/// Notes where each chunk lies and calls `body` while all of them stay in place.
 ///
-/// It recurses because a chunk's address holds only inside its own `withUnsafeBytes`; the depth is
-/// bounded by `vectorChunkCountMax`.
+/// It recurses because a chunk's address is valid only inside its own `withUnsafeBytes`; the
+/// depth is bounded by `vectorChunkCountMax`.
 private func layOut(
     _ chunks: ArraySlice<[UInt8]>, from offset: Int, into start: UnsafeMutablePointer<iovec>,
     at index: Int, _ body: (UnsafeMutablePointer<iovec>, Int) -> Int

@@ -82,7 +82,7 @@ package struct Schema: Sendable {
     /// which is searched queue by queue: a full queue delays no other.
     ///
     /// In `kept` of a pack, bit n of the bytes says that record n counts; JobRecord.swift describes
-    /// the records. `paused` and `asked_to_end` hold requests of clients that are no jobs, and
+    /// the records. `paused` and `asked_to_end` have requests of clients that are no jobs, and
     /// `holders` the attempts of workers in other processes.
     package static let current = Schema(
         creation: [
@@ -228,8 +228,8 @@ package struct Schema: Sendable {
             // Which jobs came before the command that has made a job due: those with smaller
             // numbers.
             ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
-            // Names that hold as long as their clients say, and the results that they lead to.
-            // Before, names held as long as was configured.
+            // Names that are in force as long as their clients say, and the results that they lead
+            // to. Before, they were as long as was configured.
             [
                 "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
                 "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",

@@ -32,7 +32,7 @@ enum WatchCommands {
         // watch for ever.
         let client = session.number
         let isNew = { !service.driver.scheduler.audience.watches.isWatched($0, by: client) }
-        let unreadCount = session.heldPushCount { number in
+        let unreadCount = session.latestPushCount { number in
             isNew(JobID(number)) && !ids.contains(JobID(number))
         }
         let count =
@@ -43,7 +43,7 @@ enum WatchCommands {
                 .err,
                 "a connection may observe \(JobWatches.countMax) jobs at a time: UNOBSERVE some")
         }
-        // In its place before the first push, unless earlier replies hold it back.
+        // In its place before the first push, unless earlier replies delay it.
         let (driver, reply) = (service.driver, session.reserve())
         service.withJobs(Array(ids), session, reply) { reply in
             driver.input { $0.watch(ids, withOutput: withOutput, reply) }

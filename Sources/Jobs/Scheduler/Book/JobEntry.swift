@@ -89,9 +89,9 @@ package final class JobEntry {
     var release: Alarms.Handle?
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
     /// those of its order wait for its end.
-    private(set) var isHeldOver: Bool {
-        get { unsafe uncheckedIsHeldOver }
-        set { unsafe uncheckedIsHeldOver = newValue }
+    private(set) var isInherited: Bool {
+        get { unsafe uncheckedIsInherited }
+        set { unsafe uncheckedIsInherited = newValue }
     }
     /// Whether that worker may have it now: then it counts as running.
     private(set) var isInHands = false
@@ -112,7 +112,7 @@ package final class JobEntry {
     @exclusivity(unchecked) private var uncheckedOrders: JobOrders
     @exclusivity(unchecked) private var uncheckedTurn: UInt64 = 0
     @exclusivity(unchecked) private var uncheckedIsOfferPending = false
-    @exclusivity(unchecked) private var uncheckedIsHeldOver = false
+    @exclusivity(unchecked) private var uncheckedIsInherited = false
     @exclusivity(unchecked) private var uncheckedAttemptNumber: Int
     @exclusivity(unchecked) private var uncheckedExpiresAt: Int64
     @exclusivity(unchecked) private var waiters = WaitingClients()
@@ -210,16 +210,16 @@ package final class JobEntry {
         unsafe uncheckedExpiresAt = .max
         attempt = nil
         goesByClock = false
-        isHeldOver = false
+        isInherited = false
         isInHands = false
         stuckSince = nil
     }
 
     /// A worker in another process had begun it: it expires no more.
-    func hasBegunElsewhere(isHeldOver: Bool = false) {
+    func hasBegunElsewhere(isInherited: Bool = false) {
         unsafe uncheckedExpiresAt = .max
-        isInHands = isHeldOver
-        if isHeldOver { self.isHeldOver = true }
+        isInHands = isInherited
+        if isInherited { self.isInherited = true }
     }
 
     /// Its worker has vanished: another attempt follows, beside its retries.
@@ -231,7 +231,7 @@ package final class JobEntry {
     }
 
     /// Whether the jobs behind it in its order wait until it has ended.
-    var holdsUpOthers: Bool { retry.blocks || isHeldOver }
+    var holdsUpOthers: Bool { retry.blocks || isInherited }
 
     /// Its turn has come.
     ///

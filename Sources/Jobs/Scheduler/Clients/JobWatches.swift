@@ -31,7 +31,7 @@ package struct JobUpdate: Equatable, Sendable {
 
 /// The jobs that are watched, and the clients that watch them, by their numbers.
 ///
-/// Invariant: both directions hold the same pairs.
+/// Invariant: both directions have the same pairs.
 package struct JobWatches {
     /// How many jobs one client may watch.
     package static let countMax = 1_000

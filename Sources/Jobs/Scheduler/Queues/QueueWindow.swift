@@ -30,10 +30,10 @@ package struct QueueWindow: Sendable {
     package private(set) var inMemory = JobAmount()
     private let limits: WindowLimits
 
-    /// - Parameter mayHoldMore: whether the store may have jobs of an earlier run.
-    package init(_ limits: WindowLimits, mayHoldMore: Bool) {
+    /// - Parameter mayHaveEarlierJobs: whether the store may have jobs of an earlier run.
+    package init(_ limits: WindowLimits, mayHaveEarlierJobs: Bool) {
         self.limits = limits
-        extent = mayHoldMore ? .partial : .whole
+        extent = mayHaveEarlierJobs ? .partial : .whole
     }
 
     /// Whether every job in turn is in memory.
@@ -41,7 +41,7 @@ package struct QueueWindow: Sendable {
 
     /// Whether jobs may be parked, memory has room for them, and no load is in flight.
     ///
-    /// Nothing would bring them: this holds only between a change and the `nextLoad` that follows
+    /// Nothing would bring them: this is so only between a change and the `nextLoad` that follows
     /// it.
     package var wantsLoad: Bool { extent == .partial && hasRoom }
 
