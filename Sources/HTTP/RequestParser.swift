@@ -61,12 +61,6 @@ package struct RequestParser: ~Copyable, Sendable {
     /// Whether a request has begun and is not complete.
     package var isInsideRequest: Bool { bodyByteCount != nil || pendingByteCount > 0 }
 
-    /// Appends bytes of the client.
-    package mutating func append(_ new: some Collection<UInt8>) {
-        closeUp()
-        bytes.append(contentsOf: new)
-    }
-
     /// Lets `body` append bytes of the client in place.
     ///
     /// - Parameter minimum: the least room there is.

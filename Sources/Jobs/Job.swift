@@ -108,9 +108,6 @@ package struct Job: Hashable, Sendable {
         package init() {}
     }
 
-    /// Whether another attempt may follow the running or latest one.
-    package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
-
     /// Whether it is between two attempts, and later jobs of its order wait for it.
     package var isBlocker: Bool { state == .delayed && retryBlocks && attempt > forgivenCount }
 
@@ -203,15 +200,6 @@ package struct Job: Hashable, Sendable {
 }
 
 extension Job {
-    /// The request, without its time and its unique name.
-    package var request: JobRequest {
-        var request = JobRequest(
-            thread: thread, selector: selector, payload: payload, priority: priority,
-            options: details.options)
-        request.isVolatile = details.isVolatile
-        return request
-    }
-
     /// The thread or pool that runs it.
     package var thread: String { details.thread }
     /// The name of the handler.

@@ -23,17 +23,6 @@ package enum Outcome: Hashable, Sendable {
         }
     }
 
-    /// The error's first word, which programs compare; `nil` if there is no error.
-    package var errorWord: String? {
-        switch self {
-        case .done: nil
-        case .failed: "FAILED"
-        case .timedOut: "TIMEOUT"
-        case .cancelled: "CANCELLED"
-        case .expired: "EXPIRED"
-        }
-    }
-
     /// The bytes of the result or reason, as limits count them.
     package var byteCount: Int {
         switch self {

@@ -60,11 +60,6 @@ package struct CommandParser: ~Copyable, Sendable {
         buffer.pendingCount > 0 || skipper != nil
     }
 
-    /// Appends bytes of the client.
-    package mutating func append(_ bytes: some Collection<UInt8>) {
-        buffer.append(bytes, missing: missingCount)
-    }
-
     /// Lets `body` append bytes of the client in place, so that a read needs no buffer of its own.
     ///
     /// - Parameter minimum: the least room there is; often there is more, and when a large argument

@@ -33,11 +33,6 @@ package struct ReplyParser: ~Copyable, Sendable {
         buffer.pendingCount > 0 || tokens.missingCount(buffer) > 0 || builder.isInsideReply
     }
 
-    /// Appends bytes of the server.
-    package mutating func append(_ bytes: some Collection<UInt8>) {
-        buffer.append(bytes, missing: tokens.missingCount(buffer))
-    }
-
     /// Lets `body` append bytes of the server in place, so that a read needs no buffer of its own.
     ///
     /// - Parameter minimum: the least room there is; often there is more, and when a large string

@@ -56,7 +56,4 @@ public final class ManualClock: LoopClock {
 
     /// How much time has passed since the clock was made.
     public var elapsed: Duration { Instant(nanoseconds: 0).duration(to: now()) }
-
-    /// Seconds since the clock was made.
-    package var seconds: Double { Double(now().nanoseconds) / 1_000_000_000 }
 }

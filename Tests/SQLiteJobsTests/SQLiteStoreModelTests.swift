@@ -147,8 +147,10 @@ import Testing
             progress.outcome = outcome
             progress.endedAt = outcome == nil ? nil : now
             if outcome != nil { live.removeAll { $0 == job.id.number } }
-            var request = job.request
-            if outcome != nil { request.payload = [] }
+            let request = JobRequest(
+                thread: job.thread, selector: job.selector,
+                payload: outcome == nil ? job.payload : [], priority: job.priority,
+                options: job.details.options)
             jobs[job.id.number] = Job(
                 id: job.id, request: request, acceptedAt: job.acceptedAt,
                 state: outcome?.state ?? state ?? job.state, progress: progress)

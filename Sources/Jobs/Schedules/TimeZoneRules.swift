@@ -59,7 +59,4 @@ package struct TimeZoneRules: Hashable, Sendable {
             start: start, end: low == changes.count ? .max : changes[low].moment,
             offset: low == 0 ? firstOffset : changes[low - 1].offset)
     }
-
-    /// How many seconds the clock is ahead of UTC.
-    package func offset(at moment: Int64) -> Int64 { span(at: moment).offset }
 }

@@ -66,7 +66,8 @@ package enum ThreadBacktrace {
         if let signal { Signal.unblock([Signal(signal)]) }
     }
 
-    /// The return addresses on the stack of a thread, the innermost first.
+    /// The return addresses on the stack of a thread, the innermost first, and what it had written
+    /// to a word then.
     ///
     /// The first is where the thread is; each other one is where it will go on.
     ///
@@ -75,20 +76,12 @@ package enum ThreadBacktrace {
     ///     meanwhile.
     ///   - limit: how long to wait for it; one that blocks signals or is stuck in the kernel
     ///     may never answer.
-    /// - Returns: empty when it did not answer, or when the process has no signal left for this.
+    ///   - word: written by that thread, and there until this returns.
+    /// - Returns: no addresses when it did not answer, or when the process has no signal left for
+    ///   this; and the word as the thread saw it.
     /// - Thread: any thread but that one.
     /// - Blocks: for as long as the thread needs to be scheduled, at most for `limit`.
     /// - Source: rt_tgsigqueueinfo(2), backtrace(3).
-    package static func addresses(
-        of thread: SystemThread.ID, within limit: Duration = .seconds(1)
-    ) -> [UInt] {
-        unsafe stack(of: thread, within: limit, word: nil).addresses
-    }
-
-    /// The return addresses on the stack of a thread, and what it had written to a word then.
-    ///
-    /// - Parameter word: written by that thread, and there until this returns.
-    /// - Returns: as `addresses` does, and the word as the thread saw it.
     package static func addresses(
         of thread: SystemThread.ID, within limit: Duration = .seconds(1),
         stampedBy word: borrowing Atomic<UInt64>
@@ -102,7 +95,7 @@ package enum ThreadBacktrace {
     }
 
     private static func stack(
-        of thread: SystemThread.ID, within limit: Duration, word: UnsafePointer<UInt64>?
+        of thread: SystemThread.ID, within limit: Duration, word: UnsafePointer<UInt64>
     ) -> (addresses: [UInt], stamp: UInt64) {
         require(thread != .current, "a thread can't wait for its own backtrace")
         guard let signal, let capture = takeCapture() else { return ([], 0) }

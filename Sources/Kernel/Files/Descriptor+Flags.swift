@@ -29,12 +29,6 @@ extension Descriptor {
         return Descriptor(owning: try control("fcntl F_DUPFD", F_DUPFD_CLOEXEC, lowest))
     }
 
-    /// Lets go of the descriptor here and now.
-    ///
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: as close(2) does: practically never for pipes and sockets.
-    package consuming func close() {}
-
     /// Gives the descriptor a number of 3 or more.
     ///
     /// A process that was started without standard streams gets their numbers for the first things

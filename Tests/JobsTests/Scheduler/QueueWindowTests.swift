@@ -2,6 +2,7 @@
 // a plain model of the store, in which an answer may come at any time.
 
 import Jobs
+import StoreTwin
 import Support
 import Testing
 

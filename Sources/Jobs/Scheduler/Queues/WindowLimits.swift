@@ -17,14 +17,4 @@ package struct WindowLimits: Sendable {
 
     /// The limits of the daemon.
     package init() {}
-
-    /// A small one, of which simulations see all sides.
-    ///
-    /// - Parameter countMax: how many jobs, at least 2.
-    package init(countMax: Int) {
-        self.countMax = countMax
-        loadCountMax = max(1, countMax / 2)
-        countedAtOnce = countMax
-        changedAtOnce = max(1, countMax / 2)
-    }
 }
