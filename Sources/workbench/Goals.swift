@@ -18,14 +18,15 @@ struct Goal: Sendable {
     let group: String
     let metric: String
     let placement: Placement
-    /// All of them must hold; without any, the figure is only shown.
+    /// All of them must be met; without any, the figure is only shown.
     let limits: [Limit]
     /// Whether the chart shows it.
     var isInChart = false
 }
 
 extension Goal {
-    static let all: [Goal] = posts + wakes + roundTrips + timers + threads + workers + durable
+    static let all: [Goal] =
+        posts + wakes + roundTrips + timers + threads + workers + durable + backups
 
     private static func of(
         _ title: String, _ scenario: Scenario, _ group: String, _ metric: String,
