@@ -215,3 +215,22 @@ extension Job {
     /// The key: jobs with the same one run in order; `nil` for none.
     package var key: [UInt8]? { details.options.key }
 }
+
+/// The record of an attempt, written when it begins, and again when the job ends.
+package struct Attempt: Hashable, Sendable {
+    /// The attempt's number, from 1 on; 0 for a job that ends without an attempt.
+    package var number: Int
+
+    /// The worker thread that runs the attempt.
+    package var workerName: String?
+
+    /// When the attempt began.
+    package var startedAt: Int64?
+
+    /// Describes an attempt.
+    package init(number: Int, workerName: String? = nil, startedAt: Int64? = nil) {
+        self.number = number
+        self.workerName = workerName
+        self.startedAt = startedAt
+    }
+}
