@@ -30,7 +30,7 @@ package struct RequestParser: ~Copyable, Sendable {
     /// The largest piece of memory that is shared; that of a larger body is freed.
     private static let sharedByteCountMax = 256 << 10
 
-    /// The longest body that is read; holds from the next head on.
+    /// The longest body that is read; applies from the next head on.
     package var bodyByteCountMax: Int
 
     private var bytes: [UInt8] = []
@@ -60,12 +60,6 @@ package struct RequestParser: ~Copyable, Sendable {
 
     /// Whether a request has begun and is not complete.
     package var isInsideRequest: Bool { bodyByteCount != nil || pendingByteCount > 0 }
-
-    /// Appends bytes of the client.
-    package mutating func append(_ new: some Collection<UInt8>) {
-        closeUp()
-        bytes.append(contentsOf: new)
-    }
 
     /// Lets `body` append bytes of the client in place.
     ///

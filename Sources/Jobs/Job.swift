@@ -108,9 +108,6 @@ package struct Job: Hashable, Sendable {
         package init() {}
     }
 
-    /// Whether another attempt may follow the running or latest one.
-    package var mayRetry: Bool { attempt - forgivenCount <= retryCountMax }
-
     /// Whether it is between two attempts, and later jobs of its order wait for it.
     package var isBlocker: Bool { state == .delayed && retryBlocks && attempt > forgivenCount }
 
@@ -203,15 +200,6 @@ package struct Job: Hashable, Sendable {
 }
 
 extension Job {
-    /// The request, without its time and its unique name.
-    package var request: JobRequest {
-        var request = JobRequest(
-            thread: thread, selector: selector, payload: payload, priority: priority,
-            options: details.options)
-        request.isVolatile = details.isVolatile
-        return request
-    }
-
     /// The thread or pool that runs it.
     package var thread: String { details.thread }
     /// The name of the handler.
@@ -226,4 +214,23 @@ extension Job {
     package var retryBlocks: Bool { details.options.retryBlocks ?? false }
     /// The key: jobs with the same one run in order; `nil` for none.
     package var key: [UInt8]? { details.options.key }
+}
+
+/// The record of an attempt, written when it begins, and again when the job ends.
+package struct Attempt: Hashable, Sendable {
+    /// The attempt's number, from 1 on; 0 for a job that ends without an attempt.
+    package var number: Int
+
+    /// The worker thread that runs the attempt.
+    package var workerName: String?
+
+    /// When the attempt began.
+    package var startedAt: Int64?
+
+    /// Describes an attempt.
+    package init(number: Int, workerName: String? = nil, startedAt: Int64? = nil) {
+        self.number = number
+        self.workerName = workerName
+        self.startedAt = startedAt
+    }
 }

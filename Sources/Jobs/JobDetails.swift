@@ -18,7 +18,7 @@ package final class JobDetails: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - selector: the selector's options, for those that the client leaves out.
-    ///   - uniqueUntil: the moment until which its unique name holds.
+    ///   - uniqueUntil: the moment until which its unique name is in force.
     package init(
         _ request: borrowing JobRequest, defaults selector: SharedJobOptions = SharedJobOptions(),
         uniqueUntil: Int64? = nil

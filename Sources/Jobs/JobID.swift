@@ -33,9 +33,6 @@ package struct JobID: Comparable, Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// Reads what `description` writes.
-    package init?(text: some StringProtocol) { self.init(bytes: text.utf8) }
-
     /// The number in decimal.
     @usableFromInline package var description: String { String(number) }
 

@@ -1,5 +1,5 @@
-// The progress of a job, as its handler reports it. Pure: the scheduler decides which clients are
-// told, and how often.
+// The reports of a job's handler while it runs: its progress, and how much its program has written.
+// Pure: the scheduler decides which clients are told, and how often.
 
 internal import Wording
 
@@ -26,4 +26,15 @@ package struct JobProgress: Sendable, Equatable {
     package var shownText: String? {
         text.map { inOneLine($0, scalarCountMax: Self.textScalarCountMax) }
     }
+}
+
+/// The counts of bytes that an attempt's program has written, by stream.
+package struct WrittenBytes: Sendable, Equatable {
+    /// Bytes of standard output.
+    package var output = 0
+    /// Bytes of standard error.
+    package var errors = 0
+
+    /// Nothing written.
+    package init() {}
 }

@@ -137,7 +137,7 @@ package protocol JournalTables: AnyObject {
         _ queue: QueueName, in span: JobSpan, limit: Int, searched: inout JobID,
         where isWanted: (Job) -> Bool
     ) throws(StoreFault) -> [Job]
-    func listHeld(
+    func listDeferred(
         _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job]
     func listEnded(

@@ -204,8 +204,8 @@ extension JournalWriter {
                     ) { !recoveryCounter.serves($0.selector) }
                 }
             }
-            for held in [JobState.delayed, .buffered] where state == nil || state == held {
-                jobs += try store.listHeld(queue, state: held, in: span, limit: limit)
+            for deferred in [JobState.delayed, .buffered] where state == nil || state == deferred {
+                jobs += try store.listDeferred(queue, state: deferred, in: span, limit: limit)
             }
         }
         jobs.removeAll { span.precedes(searched, $0.id) }

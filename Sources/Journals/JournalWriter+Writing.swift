@@ -113,7 +113,7 @@ extension JournalWriter {
 
     /// Whether a job waits in the store and is not in the scheduler's memory.
     ///
-    /// The scheduler knows its held jobs, and asks for none that is in its memory.
+    /// The scheduler knows its deferred jobs, and asks for none that is in its memory.
     private func isParked(_ job: Job) -> Bool {
         switch job.state {
         case .waiting:

@@ -342,7 +342,7 @@ package final class JournalWriter {
             scheduleStockTaking()
         } catch {
             guard error.kind != .away else { return scheduleStockTaking(in: Self.retryDelay) }
-            log.error("the journal can't count what it holds: \(error)")
+            log.error("the journal can't count its jobs: \(error)")
         }
     }
 }

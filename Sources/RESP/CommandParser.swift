@@ -34,7 +34,7 @@ package struct CommandParser: ~Copyable, Sendable {
     private var multibulk = MultibulkReader()
     /// The places of the arguments of the unfinished array; reused.
     private var slots: [ArgumentRanges.Slot] = []
-    /// The bytes of an unfinished inline command that hold no line feed.
+    /// The bytes of an unfinished inline command that contain no line feed.
     private var searchedCount = 0
     private var skipper: ArgumentSkipper?
     private var failure: ProtocolError?
@@ -58,11 +58,6 @@ package struct CommandParser: ~Copyable, Sendable {
     /// Whether a command has begun and isn't complete; if the client leaves now, it was cut off.
     package var isInsideCommand: Bool {
         buffer.pendingCount > 0 || skipper != nil
-    }
-
-    /// Appends bytes of the client.
-    package mutating func append(_ bytes: some Collection<UInt8>) {
-        buffer.append(bytes, missing: missingCount)
     }
 
     /// Lets `body` append bytes of the client in place, so that a read needs no buffer of its own.

@@ -40,14 +40,6 @@ struct InputBuffer: ~Copyable, Sendable {
         return nil
     }
 
-    /// Appends bytes.
-    ///
-    /// - Parameter missing: the number of bytes known to come; memory is taken for them at once.
-    mutating func append(_ new: some Collection<UInt8>, missing: Int) {
-        makeRoom(for: new.count, missing: missing)
-        bytes.append(contentsOf: new)
-    }
-
     /// Lets `body` write into the uninitialised room behind the last byte.
     mutating func withUninitializedTail<Failure>(
         atLeast minimum: Int, missing: Int,

@@ -29,16 +29,6 @@ extension RESPValue {
         }
     }
 
-    /// A boolean, or the 1 or 0 that version 2 has for it, or nil.
-    package var boolean: Bool? {
-        switch self {
-        case .boolean(let value): value
-        case .integer(1): true
-        case .integer(0): false
-        default: nil
-        }
-    }
-
     /// A floating-point number, or an integer, or a string that spells one, or nil.
     package var double: Double? {
         switch self {

@@ -5,7 +5,7 @@
 ///
 /// The version needn't be known: no type of version 3 begins with a byte that version 2 uses.
 /// Attributes are read and dropped. Each string is copied once, out of the buffer, as soon as it is
-/// complete, so the buffer never holds more than the string that is still to come.
+/// complete, so the buffer never has more than the string that is still to come.
 ///
 /// Streamed strings and aggregates of RESP3, which no server sends, are not supported.
 ///
@@ -31,11 +31,6 @@ package struct ReplyParser: ~Copyable, Sendable {
     /// Whether a reply has begun and is incomplete; if the server leaves now, it was cut off.
     package var isInsideReply: Bool {
         buffer.pendingCount > 0 || tokens.missingCount(buffer) > 0 || builder.isInsideReply
-    }
-
-    /// Appends bytes of the server.
-    package mutating func append(_ bytes: some Collection<UInt8>) {
-        buffer.append(bytes, missing: tokens.missingCount(buffer))
     }
 
     /// Lets `body` append bytes of the server in place, so that a read needs no buffer of its own.

@@ -10,7 +10,7 @@ struct ReplyPartReader: Sendable {
     private let limits: ReplyLimits
     /// The bulk string whose header was read, and its length in bytes.
     private var bulk: (kind: Bulk, byteCount: Int)?
-    /// Bytes of the unfinished line that hold no carriage return.
+    /// Bytes of the unfinished line that contain no carriage return.
     private var searchedCount = 0
     private var replyByteCount = 0
 

@@ -40,11 +40,6 @@ package struct ReplyWriter: Sendable {
         finishLine(from: start, &output)
     }
 
-    /// Appends the reply to bytes that aren't a command; the connection is closed behind it.
-    package func writeError(_ error: ProtocolError, to output: inout [UInt8]) {
-        writeError("ERR", error.description, to: &output)
-    }
-
     /// Appends an integer.
     package func writeInteger(_ value: Int, to output: inout [UInt8]) {
         DecimalInteger.appendLine(ASCII.colon, value, to: &output)
@@ -109,13 +104,6 @@ extension ReplyWriter {
         writeBulkTrailer(to: &output)
     }
 
-    /// Appends bytes, such as an argument of a command.
-    package func writeBulk(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
-        writeBulkHeader(byteCount: bytes.count, to: &output)
-        output.append(contentsOf: bytes)
-        writeBulkTrailer(to: &output)
-    }
-
     /// Appends a text as UTF-8.
     ///
     /// A literal is neither copied nor allocated, so there is no special form for it.
@@ -123,13 +111,6 @@ extension ReplyWriter {
         writeBulkHeader(byteCount: text.utf8.count, to: &output)
         output.append(contentsOf: text.utf8)
         writeBulkTrailer(to: &output)
-    }
-
-    /// Appends an integer as a string of its digits, which is how version 2 puts one into a map.
-    package func writeBulk(_ value: Int, to output: inout [UInt8]) {
-        var digits: [UInt8] = []
-        DecimalInteger.append(value, to: &digits)
-        writeBulk(digits, to: &output)
     }
 
     /// Appends the header of a bulk string whose bytes the caller sends from elsewhere.
@@ -151,30 +132,14 @@ extension ReplyWriter {
     /// Appends a text for people, such as that of `INFO`.
     ///
     /// - Parameter format: three ASCII characters: `txt`, or `mkd` for Markdown.
-    package func writeVerbatim(
-        _ text: String, format: String = "txt", to output: inout [UInt8]
-    ) {
+    package func writeVerbatim(_ text: [UInt8], format: String, to output: inout [UInt8]) {
         guard version == .three else { return writeBulk(text, to: &output) }
-        writeVerbatimHeader(byteCount: text.utf8.count, format, to: &output)
-        output.append(contentsOf: text.utf8)
-        appendLineEnd(to: &output)
-    }
-
-    /// Appends such a text as bytes.
-    package func writeVerbatim(_ bytes: [UInt8], format: String, to output: inout [UInt8]) {
-        guard version == .three else { return writeBulk(bytes, to: &output) }
-        writeVerbatimHeader(byteCount: bytes.count, format, to: &output)
-        output.append(contentsOf: bytes)
-        appendLineEnd(to: &output)
-    }
-
-    private func writeVerbatimHeader(
-        byteCount: Int, _ format: String, to output: inout [UInt8]
-    ) {
         precondition(format.utf8.count == 3, "a format has three bytes, not \(format)")
-        DecimalInteger.appendLine(UInt8(ascii: "="), byteCount + 4, to: &output)
+        DecimalInteger.appendLine(UInt8(ascii: "="), text.count + 4, to: &output)
         output.append(contentsOf: format.utf8)
         output.append(ASCII.colon)
+        output.append(contentsOf: text)
+        appendLineEnd(to: &output)
     }
 
     private func appendLineEnd(to output: inout [UInt8]) {

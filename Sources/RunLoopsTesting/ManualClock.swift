@@ -36,7 +36,7 @@ public final class ManualClock: LoopClock {
     /// Lets time pass, in one leap, and wakes all that sleep by this clock.
     ///
     /// A repeating timer that was due several times on the way fires once, as it does when its
-    /// thread is held up. Advance step by step to see each.
+    /// thread is late. Advance step by step to see each.
     public func advance(by duration: Duration) {
         move { $0.advanced(by: duration) }
     }
@@ -56,7 +56,4 @@ public final class ManualClock: LoopClock {
 
     /// How much time has passed since the clock was made.
     public var elapsed: Duration { Instant(nanoseconds: 0).duration(to: now()) }
-
-    /// Seconds since the clock was made.
-    package var seconds: Double { Double(now().nanoseconds) / 1_000_000_000 }
 }

@@ -22,7 +22,7 @@ internal import Synchronization
 /// #expect(fired == ["fired after 3600.0 seconds"])
 /// ```
 ///
-/// - Parameter body: gets the loop, and the poller that holds its script.
+/// - Parameter body: gets the loop, and the poller that has its script.
 /// - Returns: what `body` returns.
 /// - Throws: what `body` throws; ``ScriptEnded`` when the loop went to sleep for ever.
 /// - Thread: any thread.

@@ -46,7 +46,7 @@ extension WorkerThread {
     ///
     /// What the caller submitted, sent or signalled before has then run, and so has every timer
     /// that is due by the thread's clock. What other threads submit meanwhile may have or may not.
-    /// What is held (while it is paused, or for another mode) stays held.
+    /// Items that wait (while it is paused, or for another mode) go on waiting.
     ///
     /// Bytes are not waited for: the thread sleeps until the kernel has told it of a descriptor
     /// that it watches. Wait for what its port's handler does with them, or let a script make it

@@ -43,14 +43,6 @@ package struct Histogram: Sendable {
         max = Swift.max(max, value)
     }
 
-    /// Adds the counts of `other`.
-    package mutating func merge(_ other: Histogram) {
-        for bucket in buckets.indices { buckets[bucket] += other.buckets[bucket] }
-        sum += other.sum
-        count += other.count
-        max = Swift.max(max, other.max)
-    }
-
     /// The value that `percent` of all values do not exceed, by less than 1/32 too large.
     ///
     /// - Parameter percent: from 0 (the smallest bucket in use) to 100 (the maximum, exact).

@@ -269,7 +269,7 @@ package final class Inbox<Element>: @unchecked Sendable {
     /// - Returns: false when an element was still being pushed, and it and those behind it were
     ///   left: they can be taken in a moment, and the consumer is not woken up for them.
     /// - Thread: the consumer's.
-    /// - Blocks: never; takes the elements of one moment, so producers cannot hold it up.
+    /// - Blocks: never; takes the elements of one moment, so producers cannot delay it.
     @inlinable
     package func drain(into elements: inout [Element]) -> Bool {
         let end = end
@@ -428,7 +428,7 @@ package final class Inbox<Element>: @unchecked Sendable {
 enum InboxWord {
     /// The number of slots of a block; the same for all elements, so that a word says it all.
     @inlinable static var capacity: UInt { InboxBlock<Void>.capacity }
-    /// The first slot of the first block of all, which is a short one: many inboxes never hold more
+    /// The first slot of the first block of all, which is a short one: many inboxes never have more
     /// than a few elements at a time.
     @inlinable static var firstOfAll: UInt { capacity - 4 }
     @inlinable static var closedAddress: UInt { 0 }

@@ -9,7 +9,7 @@ public import Synchronization
 
 /// A block of slots, by its address.
 ///
-/// A slot holds an element once it is published. All slots are cleared before a block is reused.
+/// A slot has an element once it is published. All slots are cleared before a block is reused.
 @usableFromInline
 struct InboxBlock<Element> {
     @usableFromInline let address: UInt

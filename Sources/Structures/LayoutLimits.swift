@@ -1,8 +1,8 @@
 // The maxima of the structures, each with its reason.
 //
 // A structure here grows as large as its owner lets it: the owner bounds the jobs that wait on a
-// thread, and tells its callers. The limits here are what the layouts can hold, and how much memory
-// is worth keeping for the next burst.
+// thread, and tells its callers. The limits here are what the layouts have room for, and how much
+// memory is worth keeping for the next burst.
 //
 // A note on all generic files of this target: their storage is not private and everything is
 // inlinable, because other targets get unspecialised code otherwise, which makes each operation

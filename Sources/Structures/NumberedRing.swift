@@ -28,8 +28,6 @@ package struct NumberedRing<Element> {
     /// The number of the oldest kept element; `next` if there is none.
     package var oldest: UInt64 { next - UInt64(elements.count) }
 
-    package var count: Int { elements.count }
-
     /// Adds an element; drops the oldest ones over the limits.
     package mutating func append(_ element: Element, byteCount size: Int) {
         elements.append((element, size))

@@ -85,7 +85,7 @@ package struct SlotMap<Value> {
 
     /// Makes an empty table.
     ///
-    /// - Parameter generationMax: the number of values that a slot may hold one after the other
+    /// - Parameter generationMax: the number of values that a slot may have one after the other
     ///   before it is retired; smaller than the limit in tests only.
     @inlinable
     package init(generationMax: UInt32 = LayoutLimits.generationMax) {

@@ -2,7 +2,7 @@
 
 /// Keeps elements in order of arrival; some give up and stay in the queue until they are found.
 ///
-/// Elements that have given up are removed now and then, so that the queue never holds more than
+/// Elements that have given up are removed now and then, so that the queue never has more than
 /// about twice as many as wait, and a few: a client that repeatedly joins, waits a moment and gives
 /// up does not make it grow.
 ///

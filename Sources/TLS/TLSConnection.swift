@@ -26,7 +26,7 @@ package import Kernel
     package private(set) var handshakeNeed = Need.readable
     package private(set) var readNeed = Need.readable
     package private(set) var writeNeed = Need.writable
-    /// Whether OpenSSL may hold bytes, or the end, that the socket does not report any more.
+    /// Whether OpenSSL may have bytes, or the end, that the socket does not report any more.
     package private(set) var holdsInput = false
     /// Why the connection is of no use.
     private var fault: TLSError?

@@ -27,7 +27,7 @@ extension WorkerClient {
     ///   - thread: the name of a thread or pool, or of a pool's member.
     ///   - selector: what handles it.
     ///   - payload: what the handler gets.
-    ///   - options: how the job is performed, and how long its name holds.
+    ///   - options: how the job is performed, and how long its name is in force.
     /// - Returns: the job of that name, and whether this submit made it.
     /// - Throws: as `perform`; `.daemon` with CONFLICT if the name belongs to a job with another
     ///   thread, selector or payload.

@@ -34,7 +34,7 @@ extension WorkerClient {
         try run(.workers)
     }
 
-    /// Holds the waiting jobs of a thread or pool; running jobs go on.
+    /// Pauses a thread or pool: its jobs wait; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.
     ///
@@ -45,7 +45,7 @@ extension WorkerClient {
         try run(.steer("PAUSE", thread))
     }
 
-    /// Goes on with what was held.
+    /// Ends a pause: the waiting jobs have their turn.
     ///
     /// - Throws: `.daemon` with NOTHREAD.
     /// - Thread: any thread.
@@ -142,7 +142,7 @@ extension WorkerClient {
     ///
     /// - Parameters:
     ///   - parts: the command's name and arguments.
-    ///   - wait: for how long the command asks the daemon to hold its reply back.
+    ///   - wait: for how long the command asks the daemon to delay its reply.
     /// - Throws: `.daemon` when the reply is an error.
     /// - Thread: any thread.
     /// - Blocks: until the daemon has answered.

@@ -160,13 +160,14 @@ private final class RunningDaemon {
             let found = recovery.part.amounts.values.reduce(into: [:]) {
                 $0.merge($1.mapValues(\.count), uniquingKeysWith: +)
             }
-            let held = (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
+            let deferred =
+                (found[.delayed] ?? 0) + (found[.buffered] ?? 0) + recovery.blockers.count
             let waiting = found[.waiting] ?? 0
             log.notice(
                 "jobs are kept in \(opened.store.name): "
                     + (recovery.part.isLast
-                        ? "\(waiting) waiting, \(held) delayed or buffered"
-                        : "at least \(waiting + held) that have not ended"))
+                        ? "\(waiting) waiting, \(deferred) delayed or buffered"
+                        : "at least \(waiting + deferred) that have not ended"))
             return (opened.store, recovery)
         } catch let fault as StoreFault {
             if [.inUse, .away].contains(fault.kind), Signal.isPending(oneOf: Self.endSignals) {

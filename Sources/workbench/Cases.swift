@@ -18,11 +18,12 @@ enum Contender {
     static let beanstalkd = "beanstalkd"
     static let beanstalkdOneWrite = "beanstalkd, 1 write"
     static let postgreSQL = "PostgreSQL"
+    static let undisturbed = "no backup"
 
     static let columns = [
         ours, floor, counted, handmade, dispatch, coreFoundation, glib, uv, ev,
         appended, leastServer, leastSQLiteServer, redis, beanstalkd, beanstalkdOneWrite,
-        postgreSQL,
+        postgreSQL, undisturbed,
     ]
 }
 

@@ -16,6 +16,18 @@ extension Goal {
             of("  none waiting: late p99", DurableWaiting.idleGroup, "late p99"),
         ]
 
+    /// The figures of a client beside a backup; none has a limit.
+    static let backups: [Goal] = BackupShape.all.flatMap { shape in
+        [
+            ("backup, \(shape.group): p50", "p50"), ("  longest", "longest"),
+            ("  accepted", "accepted"), ("  the backup takes", "backup"), ("  file", "file"),
+        ].map { title, metric in
+            Goal(
+                title: title, scenario: Scenario.backup.name, group: shape.group, metric: metric,
+                placement: .free, limits: [])
+        }
+    }
+
     private static let waiting = DurableWaiting.group
 
     private static let serial: [Goal] = {

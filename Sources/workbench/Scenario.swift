@@ -81,5 +81,5 @@ struct Scenario: Sendable {
     /// The scenarios of the run loop and the worker threads.
     static let loops: [Scenario] = [post, wake, pingpong, submit, timers, lateness, idle]
 
-    static let all: [Scenario] = loops + [jobs, workers, durable]
+    static let all: [Scenario] = loops + [jobs, workers, durable, backup]
 }

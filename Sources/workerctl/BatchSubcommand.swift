@@ -40,7 +40,7 @@ enum BatchSubcommand {
         do {
             let reader = try WorkerThread(name: "input")
             let failure = try Blocking.result { @Sendable () async throws -> Failure? in
-                // The limits of this program hold, and its payloads are in memory already.
+                // The limits of this program apply, and its payloads are in memory already.
                 let client = try await AsyncWorkerClient.connect(
                     to: address,
                     options: ClientOptions(

@@ -20,7 +20,8 @@ enum JobSubcommands {
                     behind --. The result is printed as it is.
                     """ + "\n\n" + waitDetails + "\n\n" + BatchSubcommand.details, wordCount: 2...3,
                 options: [
-                    .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again, .holds,
+                    .wait, .file, .delay, .at, .priority, .timeout, .key, .unique, .again,
+                    .uniqueFor,
                     .tell, .retry, .block, .expire, .label, .trace, .argument, .variable, .volatile,
                 ] + BatchSubcommand.options, lifted: .each, run: perform),
             Subcommand(
@@ -144,7 +145,7 @@ enum JobSubcommands {
     private static func uniqueRule(
         _ invocation: Invocation
     ) throws(Failure) -> PerformOptions.UniqueRule? {
-        for option in [Option.again, .holds, .tell]
+        for option in [Option.again, .uniqueFor, .tell]
         where invocation.has(option) && !invocation.has(.unique) {
             throw .usage(
                 "\(option.rawValue) goes with --unique", try: "--unique ID \(option.rawValue)")
@@ -152,12 +153,12 @@ enum JobSubcommands {
         if invocation.has(.tell), invocation.has(.wait) {
             throw .usage("--tell and --wait: one of them", try: "workerctl help perform")
         }
-        let holds = try invocation.duration(.holds)
-        if let holds, holds == .zero || holds > .seconds(365 * 24 * 3_600) {
+        let duration = try invocation.duration(.uniqueFor)
+        if let duration, duration == .zero || duration > .seconds(365 * 24 * 3_600) {
             throw .usage("--for is from 1 ms to 365d", try: "--for 7d")
         }
-        guard invocation.has(.again) || holds != nil else { return nil }
-        return PerformOptions.UniqueRule(againWhenEnded: invocation.has(.again), holds: holds)
+        guard invocation.has(.again) || duration != nil else { return nil }
+        return PerformOptions.UniqueRule(againWhenEnded: invocation.has(.again), holds: duration)
     }
 
     private static func cancel(_ invocation: Invocation) throws(Failure) {

@@ -29,7 +29,7 @@ enum Option: String, CaseIterable {
     case key = "--key"
     case unique = "--unique"
     case again = "--again"
-    case holds = "--for"
+    case uniqueFor = "--for"
     case tell = "--tell"
     case retry = "--retry"
     case block = "--block"
@@ -105,7 +105,7 @@ enum Option: String, CaseIterable {
         case .roles: .value("ROLE,…")
         case .threads, .selectors: .value("PATTERN,…")
         case .passwordFile, .file, .config, .cacert, .cert, .certKey: .value("FILE")
-        case .delay, .timeout, .expire, .every, .holds, .older, .newer, .patience:
+        case .delay, .timeout, .expire, .every, .uniqueFor, .older, .newer, .patience:
             .value("DURATION")
         case .cron: .value("EXPRESSION")
         case .zone: .value("ZONE")
@@ -172,7 +172,7 @@ enum Option: String, CaseIterable {
         case .key: "keep its order with the jobs of this key; jobs: only those"
         case .unique: "hand it in once: the job of this name if there is one already"
         case .again: "with --unique: a new job if the one of this name has ended or was dropped"
-        case .holds: "with --unique: how long the name holds, at most 365d"
+        case .uniqueFor: "with --unique: how long the name is in force, at most 365d"
         case .tell: "with --unique: print new or known behind the number"
         case .retry: "try it again so often if it fails"
         case .block: "with --retry: what follows it waits meanwhile"

@@ -1,4 +1,5 @@
-// One line on a terminal that shows how far many jobs are, drawn over and over.
+// How far jobs are, for people: one as a word, many as a line on a terminal that is drawn over and
+// over.
 
 internal import Kernel
 
@@ -48,5 +49,14 @@ struct ProgressBar {
 
     private func write(_ text: String) {
         try? StandardStream.error.write(everything: Array(text.utf8))
+    }
+}
+
+enum Progress {
+    /// `40 % converting`; nil if neither is known.
+    static func text(_ fraction: Double?, _ text: String?) -> String? {
+        let percentage = fraction.map { "\(Int(($0 * 100).rounded(.down))) %" }
+        let parts = [percentage, text].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 }

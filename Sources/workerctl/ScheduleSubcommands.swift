@@ -18,7 +18,7 @@ enum ScheduleSubcommands {
                     """, wordCount: 3...4,
                 options: [
                     .cron, .zone, .every, .missed, .overlap, .priority, .key, .unique, .again,
-                    .holds, .timeout, .retry, .block, .expire, .label, .argument, .variable,
+                    .uniqueFor, .timeout, .retry, .block, .expire, .label, .argument, .variable,
                     .file,
                 ],
                 run: schedule),

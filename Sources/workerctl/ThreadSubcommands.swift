@@ -26,9 +26,9 @@ enum ThreadSubcommands {
                 summary: "Every selector, and what handles it.", wordCount: 0...0, run: selectors),
             steering(
                 "pause", "paused",
-                "Holds what waits for a thread or pool; what runs is finished."
+                "Pauses a thread or pool: jobs wait, running ones are finished."
             ) { (client, name) throws(WorkerClientError) in try client.pause(name) },
-            steering("resume", "resumed", "Goes on with what was held.") {
+            steering("resume", "resumed", "Resumes a thread or pool, with its waiting jobs.") {
                 (client, name) throws(WorkerClientError) in try client.resume(name)
             },
             steering(

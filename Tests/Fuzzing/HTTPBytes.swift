@@ -54,3 +54,13 @@ enum HTTPBytes {
         }
     }
 }
+
+extension RequestParser {
+    /// Appends bytes as they come from a socket.
+    mutating func append(_ bytes: some Collection<UInt8>) {
+        guard !bytes.isEmpty else { return }
+        withUninitializedTail(atLeast: bytes.count) { tail in
+            for byte in bytes { tail.append(byte) }
+        }
+    }
+}

@@ -26,7 +26,9 @@ import Testing
     }
 
     @Test func `a protocol error is written as Redis writes it`() {
-        let written = both { $0.writeError(.unbalancedQuotes, to: &$1) }
+        let written = both {
+            $0.writeError("ERR", ProtocolError.unbalancedQuotes.description, to: &$1)
+        }
         #expect(written[0] == "-ERR Protocol error: unbalanced quotes in request\r\n")
     }
 
@@ -36,9 +38,6 @@ import Testing
     ])
     func `an integer is a line of digits`(value: Int) {
         #expect(both { $0.writeInteger(value, to: &$1) } == [":\(value)\r\n", ":\(value)\r\n"])
-        let text = String(value)
-        let bulk = "$\(text.utf8.count)\r\n\(text)\r\n"
-        #expect(both { $0.writeBulk(value, to: &$1) } == [bulk, bulk])
     }
 
     @Test func `each number of digits is written as the standard library does`() {
@@ -55,7 +54,6 @@ import Testing
         let expected = ["$11\r\nhello world\r\n", "$11\r\nhello world\r\n"]
         #expect(both { $0.writeBulk("hello world", to: &$1) } == expected)
         #expect(both { $0.writeBulk("hello world".bytes, to: &$1) } == expected)
-        #expect(both { $0.writeBulk("hello world".bytes[...], to: &$1) } == expected)
         #expect(both { $0.writeBulk("", to: &$1) }[0] == "$0\r\n\r\n")
         #expect(both { $0.writeBulk("é", to: &$1) }[0] == "$2\r\né\r\n")
     }
@@ -78,7 +76,7 @@ import Testing
         #expect(both { $0.writeDouble(-.nan, to: &$1) } == ["$3\r\nnan\r\n", ",nan\r\n"])
         #expect(both { $0.writeBigNumber("-12", to: &$1) } == ["$3\r\n-12\r\n", "(-12\r\n"])
         #expect(
-            both { $0.writeVerbatim("Some string", to: &$1) } == [
+            both { $0.writeVerbatim("Some string".bytes, format: "txt", to: &$1) } == [
                 "$11\r\nSome string\r\n", "=15\r\ntxt:Some string\r\n",
             ])
         #expect(both { $0.writeArrayHeader(count: 3, to: &$1) } == ["*3\r\n", "*3\r\n"])

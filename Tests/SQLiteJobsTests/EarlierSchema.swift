@@ -3,18 +3,19 @@
 import SQLiteJobs
 
 extension Schema {
-    /// The oldest format that is brought up to date, as its steps made it one after the other.
-    static let oldest = Schema(
-        creation: oldestStatements, oldestVersion: Schema.current.oldestVersion, steps: [])
+    /// The format that is brought up to date, as workerd 0.1 made it one step after the other.
+    static let oldest = Schema(creation: oldestStatements, version: 9, steps: [])
 
     /// This schema with rows in an empty database.
     func with(_ statements: [String]) -> Schema {
-        Schema(creation: creation + statements, oldestVersion: oldestVersion, steps: steps)
+        Schema(creation: creation + statements, version: version, steps: steps)
     }
 
     /// This schema with one more step behind it.
     func followed(by step: [String]) -> Schema {
-        Schema(creation: creation + step, oldestVersion: oldestVersion, steps: steps + [step])
+        Schema(
+            creation: creation + step, version: version + 1,
+            steps: steps + [Step(from: version, step)])
     }
 
     private static let oldestStatements = [

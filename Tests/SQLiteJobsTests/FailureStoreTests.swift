@@ -66,7 +66,7 @@ import Testing
         #expect(again[1] == nil && again[2] == nil)
         #expect(job.payload == sample.payload && job.state == .delayed && job.dueAt == 60)
         #expect(job.attempt == 3 && job.forgivenCount == 3)
-        #expect(try store.held().map(\.id) == [JobID(1)])
+        #expect(try store.deferred().map(\.id) == [JobID(1)])
         try store.transaction(at: 70) { () throws(StoreFault) in
             try store.end(JobID(1), Attempt(number: 4), .timedOut, at: 70)
         }

@@ -26,7 +26,7 @@ import Testing
 
     private func dates(at now: Int64) throws -> [UInt64: Int64?] {
         try store.transaction(at: now) { () throws(StoreFault) in try store.shortenPauses(at: now) }
-        let held = try store.held()
+        let held = try store.deferred()
         return Dictionary(uniqueKeysWithValues: held.map { ($0.id.number, $0.dueAt) })
     }
 

@@ -147,8 +147,10 @@ import Testing
             progress.outcome = outcome
             progress.endedAt = outcome == nil ? nil : now
             if outcome != nil { live.removeAll { $0 == job.id.number } }
-            var request = job.request
-            if outcome != nil { request.payload = [] }
+            let request = JobRequest(
+                thread: job.thread, selector: job.selector,
+                payload: outcome == nil ? job.payload : [], priority: job.priority,
+                options: job.details.options)
             jobs[job.id.number] = Job(
                 id: job.id, request: request, acceptedAt: job.acceptedAt,
                 state: outcome?.state ?? state ?? job.state, progress: progress)
@@ -188,11 +190,11 @@ import Testing
                     for state in [JobState.delayed, .buffered] {
                         let held = own.filter { $0.state == state }
                         let middle = held.isEmpty ? .max : held[held.count / 2].id
-                        let listed = try store.listHeld(
+                        let listed = try store.listDeferred(
                             queue, state: state, in: JobSpan(before: middle), limit: 3)
                         let expected = held.filter { $0.id < middle }.suffix(3).reversed()
                         #expect(listed.map(\.id) == expected.map(\.id), note)
-                        let later = try store.listHeld(
+                        let later = try store.listDeferred(
                             queue, state: state, in: JobSpan(.oldestFirst, after: middle), limit: 3)
                         let laterOnes = held.filter { middle < $0.id }.prefix(3)
                         #expect(later.map(\.id) == laterOnes.map(\.id), note)

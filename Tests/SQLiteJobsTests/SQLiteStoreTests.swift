@@ -70,7 +70,7 @@ import Testing
         #expect(try buffered(after: 0).jobs.map(\.state) == [.buffered])
         #expect(try buffered(after: 0).isEnd && !buffered(after: 0, limit: 1).isEnd)
         #expect(try buffered(after: 2).jobs.isEmpty)
-        #expect(try store.listHeld(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
+        #expect(try store.listDeferred(queue, state: .delayed, limit: 1).map(\.id.number) == [3])
         try store.transaction(at: 2_000) { () throws(StoreFault) in
             #expect(try store.fire(queue, at: 2_000).map(\.id.number) == [2])
         }

@@ -53,6 +53,15 @@ extension StoreDirectory {
                 + indexes.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") })
     }
 
+    /// Executes statements in a store that is not open.
+    func execute(_ statements: String) throws {
+        var connection: OpaquePointer?
+        defer { unsafe sqlite3_close(connection) }
+        guard unsafe sqlite3_open(database, &connection) == SQLITE_OK,
+            unsafe sqlite3_exec(connection, statements, nil, nil, nil) == SQLITE_OK
+        else { throw Unexpected("SQLite refuses the statements") }
+    }
+
     /// The first column of the rows of a query.
     private func rows(_ query: String) throws -> [String] {
         var connection: OpaquePointer?
@@ -126,15 +135,24 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     /// All delayed and buffered jobs, queue by queue.
-    func held() throws(StoreFault) -> [Job] {
-        var held: [Job] = []
+    func deferred() throws(StoreFault) -> [Job] {
+        var deferred: [Job] = []
         for queue in try queues() {
-            held += try delayed(queue, after: .first, limit: .max, byteCount: .max).jobs
+            deferred += try delayed(queue, after: .first, limit: .max, byteCount: .max).jobs
             // A listing leaves out payloads.
-            for listed in try listHeld(queue, state: .buffered, limit: .max) {
-                if let job = try job(listed.id) { held.append(job) }
+            for listed in try listDeferred(queue, state: .buffered, limit: .max) {
+                if let job = try job(listed.id) { deferred.append(job) }
             }
         }
-        return held
+        return deferred
     }
+}
+
+extension SQLiteStore.SearchLimits {
+    /// No limits.
+    static let none = {
+        var limits = Self()
+        (limits.rowCountMax, limits.packCountMax) = (.max, .max)
+        return limits
+    }()
 }

@@ -83,14 +83,17 @@ import Testing
         #expect(try old.tables() == tables)
     }
 
-    @Test func `a file of before the oldest version says so, and stays as it is`() throws {
+    @Test(arguments: [8, 10, 11, 12] as [Int64])
+    func `a file of a version that was never released says so, and stays as it is`(
+        version: Int64
+    ) throws {
         let directory = try StoreDirectory()
         let creation = Schema.oldest.creation
-        _ = directory.fault(schema: Schema(creation: creation, oldestVersion: 8, steps: []))
+        _ = directory.fault(schema: Schema(creation: creation, version: version, steps: []))
         let bytes = try File.read(directory.database, atMost: 1 << 20)
         let fault = try #require(directory.fault())
         #expect(fault.kind == .older)
-        #expect(fault.description.contains("(schema 8, this one knows those from 9 on)"))
+        #expect(fault.description.contains("(schema \(version), this one knows 9, 13)"))
         #expect(try File.read(directory.database, atMost: 1 << 20) == bytes)
     }
 

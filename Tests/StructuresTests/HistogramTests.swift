@@ -68,21 +68,4 @@ import Testing
             #expect(answer >= exact && answer <= exact + exact / 32, "\(percent): \(answer)")
         }
     }
-
-    @Test func `counts the same merged as recorded in one`() {
-        var random = SeededRandom(seed: 9)
-        var parts = [Histogram(), Histogram()]
-        var whole = Histogram()
-        for step in 0..<1_000 {
-            let value = Int64.random(in: 0..<1_000_000, using: &random)
-            parts[step % 2].record(value)
-            whole.record(value)
-        }
-        var merged = parts[0]
-        merged.merge(parts[1])
-        #expect(merged.count == whole.count)
-        #expect(merged.max == whole.max)
-        #expect(merged.mean == whole.mean)
-        #expect([1, 50, 99].allSatisfy { merged.percentile($0) == whole.percentile($0) })
-    }
 }

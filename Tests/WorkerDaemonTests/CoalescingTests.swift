@@ -20,33 +20,33 @@ import WorkerDaemon
     }
 }
 
-@Suite struct `Pushes that are held back` {
+@Suite struct `Pushes that wait for a slow client` {
     @Test func `are the latest of each subject, in the order of the subjects`() {
-        var held = HeldPushes()
+        var latest = LatestPushes()
         for round in 0..<1_000 {
-            for subject in [7, 3, 5] as [UInt64] { held.hold(.integer(round), about: subject) }
+            for subject in [7, 3, 5] as [UInt64] { latest.put(.integer(round), about: subject) }
         }
-        held.hold(.null, about: 3)
-        #expect(held.count == 3)
-        #expect(held.popFirst() == .integer(999))
-        #expect(held.popFirst() == .null)
-        held.hold(.integer(1), about: 7)
-        #expect(held.popFirst() == .integer(999))
-        #expect(held.popFirst() == .integer(1))
-        #expect(held.popFirst() == nil)
-        #expect(held.isEmpty)
+        latest.put(.null, about: 3)
+        #expect(latest.count == 3)
+        #expect(latest.popFirst() == .integer(999))
+        #expect(latest.popFirst() == .null)
+        latest.put(.integer(1), about: 7)
+        #expect(latest.popFirst() == .integer(999))
+        #expect(latest.popFirst() == .integer(1))
+        #expect(latest.popFirst() == nil)
+        #expect(latest.isEmpty)
     }
 
-    @Test func `are dropped by their subjects, each as if it had never been held`() {
-        var held = HeldPushes()
-        for subject in 1...5 as ClosedRange<UInt64> { held.hold(.integer(0), about: subject) }
-        held.remove(about: [2, 4, 9])
-        #expect(held.count { $0 > 2 } == 2)
-        held.hold(.integer(2), about: 2)
-        held.hold(.integer(3), about: 3)
-        #expect(held.count == 4)
-        let pushes = (1...4).map { _ in held.popFirst() }
+    @Test func `are dropped by their subjects, each as if it had never come`() {
+        var latest = LatestPushes()
+        for subject in 1...5 as ClosedRange<UInt64> { latest.put(.integer(0), about: subject) }
+        latest.remove(about: [2, 4, 9])
+        #expect(latest.count { $0 > 2 } == 2)
+        latest.put(.integer(2), about: 2)
+        latest.put(.integer(3), about: 3)
+        #expect(latest.count == 4)
+        let pushes = (1...4).map { _ in latest.popFirst() }
         #expect(pushes == [.integer(0), .integer(3), .integer(0), .integer(2)])
-        #expect(held.popFirst() == nil)
+        #expect(latest.popFirst() == nil)
     }
 }

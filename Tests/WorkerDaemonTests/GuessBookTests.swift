@@ -45,8 +45,12 @@ import WorkerDaemon
     @Test func `an address is forgotten a minute after its last wrong guess`() {
         var book = GuessBook()
         book.guessedWrong("a", now: start)
-        #expect(book.takeTurn(of: "a", now: start.advanced(by: .seconds(60))) == .now)
-        #expect(book.addressCount == 0)
+        let later = start.advanced(by: .seconds(60))
+        #expect(book.takeTurn(of: "a", now: later) == .now)
+        // The next wrong guess is its first.
+        book.guessedWrong("a", now: later)
+        let turn = later.advanced(by: .milliseconds(50))
+        #expect(book.takeTurn(of: "a", now: later) == .later(turn))
     }
 
     @Test func `the book is bounded, and addresses beyond share a place`() {
@@ -54,7 +58,13 @@ import WorkerDaemon
         for index in 0..<10 * GuessBook.addressCountMax {
             book.guessedWrong("\(index)", now: start)
         }
-        #expect(book.addressCount <= GuessBook.addressCountMax + 1)
-        #expect(book.takeTurn(of: "another", now: start) != .now)
+        // The last address with a place of its own has guessed once: it waits for the least time.
+        let turn = start.advanced(by: .milliseconds(50))
+        #expect(
+            book.takeTurn(of: "\(GuessBook.addressCountMax - 1)", now: start) == .later(turn))
+        // All others are looked at one after another, each after the longest time.
+        let shared = ["\(GuessBook.addressCountMax)", "another"]
+        let turns = shared.map { book.takeTurn(of: $0, now: start) }
+        #expect(turns == [2, 4].map { .later(start.advanced(by: .seconds($0))) })
     }
 }

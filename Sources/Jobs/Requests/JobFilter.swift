@@ -1,6 +1,7 @@
-// Further conditions of a listing, beside thread and state.
+// Further conditions of a listing, beside thread and state. One of them is the likeness of reasons
+// of failures.
 
-/// Conditions on listed jobs; all that are given must hold.
+/// Conditions on listed jobs; all that are given must be met.
 package struct JobFilter: Sendable, Equatable {
     /// Only jobs of this selector.
     package var selector: String?
@@ -31,5 +32,27 @@ package struct JobFilter: Sendable, Equatable {
         }
         if !scope.isAll, !scope.has(job) { return false }
         return true
+    }
+}
+
+/// The likeness of reasons: the beginning of the first line, with `#` for each run of digits.
+///
+/// `port 7711 is closed` and `port 80 is closed` have the same pattern, `port # is closed`. The
+/// pattern of a pattern is itself.
+package struct FailurePattern: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    /// The longest beginning, in Unicode scalars: a store tells more than that of each reason.
+    private static let scalarCountMax = JobListing.reasonByteCountMax / 4 - 1
+
+    package init(_ reason: String) {
+        var pattern = String.UnicodeScalarView()
+        for scalar in reason.unicodeScalars.prefix(Self.scalarCountMax) {
+            if scalar == "\n" || scalar == "\r" { break }
+            let isDigit = ("0"..."9").contains(scalar)
+            if isDigit, pattern.last == "#" { continue }
+            pattern.append(isDigit ? "#" : scalar)
+        }
+        description = String(pattern)
     }
 }

@@ -34,7 +34,7 @@ package struct JobOptions: Hashable, Sendable {
     /// The environment variables of its program, each as `NAME=VALUE`, separated by NUL.
     package var environment: [UInt8]?
 
-    /// The moment until which its unique name holds, in Unix milliseconds.
+    /// The moment until which its unique name is in force, in Unix milliseconds.
     ///
     /// Its result is kept as long. Clients can't set it.
     package var uniqueUntil: Int64?

@@ -4,13 +4,13 @@
 ///
 /// Behind a reference: few requests have one, and all are copied.
 package final class UniqueName: Hashable, Sendable {
-    /// The longest time for which a name holds beyond its job's end: a year.
+    /// The longest time for which a name is in force beyond its job's end: a year.
     package static let millisecondsMax: Int64 = 365 * 24 * 3_600_000
 
     package let bytes: [UInt8]
     /// Whether a repeated submit makes a new job if the first one has ended or was dropped.
     package let isAgain: Bool
-    /// How long the name holds from its job's acceptance on; nil for the configured time.
+    /// How long the name is in force from its job's acceptance on; nil for the configured time.
     package let milliseconds: Int64?
 
     package init(_ bytes: [UInt8], isAgain: Bool = false, milliseconds: Int64? = nil) {
@@ -32,7 +32,8 @@ package struct NameClaim: Sendable {
     package let name: [UInt8]
     /// Whether the name of an ended job can be taken by a new one.
     package let isAgain: Bool
-    /// The moment until which the name holds, in Unix milliseconds, and never before its job's end.
+    /// The moment until which the name is in force, in Unix milliseconds: never before its job's
+    /// end.
     package let until: Int64
     /// The thread, selector and payload that the name stands for.
     package let fingerprint: UInt64

@@ -20,7 +20,7 @@ package struct CommitQueue {
         let reply: ReplyToken
     }
 
-    /// The bytes of payload that may await their commit before clients are held back: each is in
+    /// The bytes of payload that may await their commit before clients are throttled: each is in
     /// memory until then.
     private static let byteCountMax = 32 << 20
 
@@ -28,7 +28,7 @@ package struct CommitQueue {
     private var byteCount = 0
     /// Jobs of schedules that are told to the store together, after they were accepted.
     private var runs: [MadeRun] = []
-    /// Whether clients are held back because too many bytes await their commit.
+    /// Whether clients are throttled because too many bytes await their commit.
     package private(set) var isFull = false
 
     mutating func append(_ commit: Commit) {
@@ -46,7 +46,7 @@ package struct CommitQueue {
     }
 
     /// Whether a job may await its commit: numbers go up as commands do.
-    package func mayHold(_ id: JobID) -> Bool { commits.first.map { $0.id <= id } ?? false }
+    package func mayContain(_ id: JobID) -> Bool { commits.first.map { $0.id <= id } ?? false }
 
     /// One more job of a schedule is to be told to the store.
     mutating func add(_ run: MadeRun) { runs.append(run) }

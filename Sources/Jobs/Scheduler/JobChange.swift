@@ -88,8 +88,8 @@ package struct JobChange: Sendable, Equatable {
         label = details.options.value.label
     }
 
-    /// The bytes that it holds beside its own size.
-    package var heldByteCount: Int {
+    /// The memory that it takes beside its own size.
+    package var memoryByteCount: Int {
         (key?.count ?? 0) + (label?.count ?? 0) + (failure?.utf8.count ?? 0)
     }
 }
@@ -106,7 +106,7 @@ extension JobScheduler {
     ///
     /// A job that is not accepted yet has none: `tellAccepted` tells its end behind that.
     mutating func tell(_ kind: JobChange.Kind, of entry: JobEntry, at moment: Int64? = nil) {
-        let isAccepted = !entry.isStored || !store.commits.mayHold(entry.id)
+        let isAccepted = !entry.isStored || !store.commits.mayContain(entry.id)
         guard isAccepted || kind == .accepted else { return }
         effects.change(.job(JobChange(kind, of: entry, at: moment ?? now.unixMilliseconds)))
     }

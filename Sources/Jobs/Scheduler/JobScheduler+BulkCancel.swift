@@ -133,7 +133,7 @@ extension JobScheduler {
         if let group {
             let ids = cancelInMemory(bulk, of: group)
             bulk.count = ids.count
-            bulk.unconfirmed = Set(ids.filter { store.commits.mayHold($0) })
+            bulk.unconfirmed = Set(ids.filter { store.commits.mayContain($0) })
             // The matching jobs that are still in memory could not be withdrawn.
             bulk.filter.begun = Set(book.activeJobs.filter(bulk.matches).map(\.id))
         }

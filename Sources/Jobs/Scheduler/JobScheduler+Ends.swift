@@ -94,7 +94,7 @@ extension JobScheduler {
             }
         let due = completion.endedAt + pause
         // One that went first after a restart goes aside as others do.
-        if job.isHeldOver, !job.retry.blocks { endHoldUp(by: job) }
+        if job.isInherited, !job.retry.blocks { endHoldUp(by: job) }
         // First: the clients that watch it are told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)

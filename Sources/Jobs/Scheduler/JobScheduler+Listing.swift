@@ -51,13 +51,6 @@ extension JobScheduler {
     /// Jobs in memory that one turn looks at.
     private static var searchCountMax: Int { 4_096 }
 
-    /// Lists the newest jobs: some rows at a time, and then answers.
-    package mutating func list(
-        thread: String?, state: JobState?, limit: Int, _ reply: ReplyToken
-    ) {
-        goOn(Listing(thread: thread, state: state, limit: limit, reply))
-    }
-
     /// Makes the next rows of a listing.
     package mutating func goOn(_ listing: Listing) {
         guard listing.left > 0, !listing.isEnd else {

@@ -124,7 +124,7 @@ extension JobScheduler {
         guard let group = served.knownGroup(of: thread) else { return [] }
         return Priority.allCases.map { priority in
             let name = QueueName(thread: thread, priority: priority)
-            return queues.queue(name, of: group, mayHoldMore: true)
+            return queues.queue(name, of: group, mayHaveEarlierJobs: true)
         }
     }
 

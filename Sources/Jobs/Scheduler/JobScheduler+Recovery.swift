@@ -4,7 +4,7 @@
 internal import Wording
 
 extension JobScheduler {
-    /// Recovers the jobs that the store held when it was opened.
+    /// Recovers the jobs that the store had when it was opened.
     package mutating func restore(_ recovery: StoreRecovery) {
         if recovery.endedCount > 0 {
             effects.note(
@@ -16,7 +16,7 @@ extension JobScheduler {
                 queues.orphans.add(name)
                 continue
             }
-            _ = queues.queue(name, of: group, mayHoldMore: true)
+            _ = queues.queue(name, of: group, mayHaveEarlierJobs: true)
         }
         queues.beginCount(recovery.stock)
         // Before anything is loaded that they hold up.
@@ -32,7 +32,7 @@ extension JobScheduler {
     mutating func restoreBlocker(_ job: Job) {
         guard served.knownSelector(job.selector) != nil else { return }
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
-        let queue = queues.queue(job.queue, of: group, mayHoldMore: true)
+        let queue = queues.queue(job.queue, of: group, mayHaveEarlierJobs: true)
         guard isInOrder(job, of: group),
             let adopted = adopt(job, queue, as: .apart)
         else {
@@ -47,12 +47,12 @@ extension JobScheduler {
     private mutating func restoreHeld(_ job: Job) {
         guard served.knownSelector(job.selector) != nil else { return }
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
-        let queue = queues.queue(job.queue, of: group, mayHoldMore: true)
+        let queue = queues.queue(job.queue, of: group, mayHaveEarlierJobs: true)
         guard let adopted = adopt(job, queue, as: .apart) else {
             return queues.park(job.id, .delayed, byteCount: job.payload.count, in: queue)
         }
         endExpiry(of: adopted)
-        adopted.hasBegunElsewhere(isHeldOver: true)
+        adopted.hasBegunElsewhere(isInherited: true)
         restoreHoldUp(by: adopted)
         delay(adopted, until: job.dueAt ?? job.acceptedAt)
     }

@@ -106,7 +106,7 @@ extension JobScheduler {
             served.releases.kept.insert(thread)
             for priority in Priority.allCases {
                 let name = QueueName(thread: thread, priority: priority)
-                let queue = queues.queue(name, of: group, mayHoldMore: true)
+                let queue = queues.queue(name, of: group, mayHaveEarlierJobs: true)
                 queue.release()
                 queue.isOrphaned = false
                 guard let counts = queues.orphans.take(name) else { continue }
@@ -279,7 +279,7 @@ extension JobScheduler {
         }
         group.suspended = []
         for job in jobs { forgetOffers(of: job) }
-        for job in jobs.sorted(by: { $0.turn < $1.turn }) { offerOrHoldBack(job) }
+        for job in jobs.sorted(by: { $0.turn < $1.turn }) { offerOrHoldUp(job) }
     }
 
     /// The name of a suspended group means one thread where it meant a pool, or the other way: its

@@ -80,8 +80,8 @@ package struct JobScheduler: ~Copyable {
     /// due.
     package var nextAlarm: Int64? { alarms.first }
 
-    /// Whether clients are held back because too many bytes await their commit.
-    package var holdsClientsBack: Bool { store.commits.isFull }
+    /// Whether clients are throttled because too many bytes await their commit.
+    package var throttlesClients: Bool { store.commits.isFull }
 
     /// Counts that had to be repaired: lines for the log.
     package func takeFaults() -> [String] {

@@ -1,4 +1,5 @@
-// One field of a cron expression: which numbers it may hold, how they are written, and which were.
+// One field of a cron expression: the numbers that it may contain, how they are written, and
+// those that were.
 
 /// The kinds of fields, in the order in which they are written.
 enum CronFieldKind: Int, CaseIterable {

@@ -1,4 +1,4 @@
-// The rule at the end of a zone's file: what holds after its last change, such as
+// The rule at the end of a zone's file: which applies after its last change, such as
 // "CET-1CEST,M3.5.0,M10.5.0/3".
 
 /// A zone in the notation of POSIX, with what RFC 9636 adds to it.

@@ -28,7 +28,7 @@ package struct TimeZoneRules: Hashable, Sendable {
 
     private let firstOffset: Int64
     private let changes: [Change]
-    /// The rule after the last change; nil if its offset holds for ever.
+    /// The rule after the last change; nil if its offset never changes again.
     private let rule: PosixTimeZone?
 
     /// Changes are in the order of their moments.
@@ -59,7 +59,4 @@ package struct TimeZoneRules: Hashable, Sendable {
             start: start, end: low == changes.count ? .max : changes[low].moment,
             offset: low == 0 ? firstOffset : changes[low - 1].offset)
     }
-
-    /// How many seconds the clock is ahead of UTC.
-    package func offset(at moment: Int64) -> Int64 { span(at: moment).offset }
 }

@@ -1,5 +1,5 @@
 // Changes of many jobs with one command: part by part, each a transaction of its own, so that
-// others have their turn in between and memory holds one part at a time.
+// others have their turn in between and one part at a time is in memory.
 
 // MARK: - Buffered jobs
 

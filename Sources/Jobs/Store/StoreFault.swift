@@ -1,4 +1,5 @@
-// Why a file of jobs can't be used, in words that name the file and say what to do.
+// Why a file of jobs can't be used, in words that name the file and say what to do; and why it was
+// not backed up.
 
 /// A fault of the file of jobs.
 package struct StoreFault: Error, Hashable, CustomStringConvertible {
@@ -82,5 +83,24 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .unfit: detail
         case .failed: "it can't be read or written (\(detail)): look at its disk"
         }
+    }
+}
+
+/// The refusal or failure of a backup.
+package struct BackupError: Error, Equatable {
+    package enum Kind: Sendable {
+        /// The request is wrong, or its place.
+        case invalid
+        /// The same request may succeed later.
+        case busy
+        case shuttingDown
+    }
+
+    package let kind: Kind
+    package let message: String
+
+    package init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
     }
 }

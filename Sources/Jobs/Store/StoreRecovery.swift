@@ -27,7 +27,7 @@ package struct StoreRecovery: Sendable {
     /// The number of running jobs that had been asked to end, and have ended with the crash.
     package var endedCount = 0
 
-    /// Nothing: what a new store holds.
+    /// Nothing, as in a new store.
     package init() {}
 }
 

@@ -57,8 +57,8 @@ package enum ThreadBacktrace {
 
     /// Lets the calling thread be asked.
     ///
-    /// A thread holds back the signals that its creator held back, and libdispatch's threads, on
-    /// which tasks run, hold back all.
+    /// A thread blocks the signals that its creator blocked, and libdispatch's threads, on which
+    /// tasks run, block all.
     ///
     /// - Thread: any.
     /// - Source: pthread_sigmask(3).
@@ -66,29 +66,22 @@ package enum ThreadBacktrace {
         if let signal { Signal.unblock([Signal(signal)]) }
     }
 
-    /// The return addresses on the stack of a thread, the innermost first.
+    /// The return addresses on the stack of a thread, the innermost first, and what it had written
+    /// to a word then.
     ///
     /// The first is where the thread is; each other one is where it will go on.
     ///
     /// - Parameters:
     ///   - thread: a thread of this process that called `allowOnThisThread()` and does not end
     ///     meanwhile.
-    ///   - limit: how long to wait for it; one that holds signals back or is stuck in the kernel
+    ///   - limit: how long to wait for it; one that blocks signals or is stuck in the kernel
     ///     may never answer.
-    /// - Returns: empty when it did not answer, or when the process has no signal left for this.
+    ///   - word: written by that thread, and there until this returns.
+    /// - Returns: no addresses when it did not answer, or when the process has no signal left for
+    ///   this; and the word as the thread saw it.
     /// - Thread: any thread but that one.
     /// - Blocks: for as long as the thread needs to be scheduled, at most for `limit`.
     /// - Source: rt_tgsigqueueinfo(2), backtrace(3).
-    package static func addresses(
-        of thread: SystemThread.ID, within limit: Duration = .seconds(1)
-    ) -> [UInt] {
-        unsafe stack(of: thread, within: limit, word: nil).addresses
-    }
-
-    /// The return addresses on the stack of a thread, and what it had written to a word then.
-    ///
-    /// - Parameter word: written by that thread, and there until this returns.
-    /// - Returns: as `addresses` does, and the word as the thread saw it.
     package static func addresses(
         of thread: SystemThread.ID, within limit: Duration = .seconds(1),
         stampedBy word: borrowing Atomic<UInt64>
@@ -102,7 +95,7 @@ package enum ThreadBacktrace {
     }
 
     private static func stack(
-        of thread: SystemThread.ID, within limit: Duration, word: UnsafePointer<UInt64>?
+        of thread: SystemThread.ID, within limit: Duration, word: UnsafePointer<UInt64>
     ) -> (addresses: [UInt], stamp: UInt64) {
         require(thread != .current, "a thread can't wait for its own backtrace")
         guard let signal, let capture = takeCapture() else { return ([], 0) }

@@ -6,7 +6,7 @@ internal import Glibc
 extension Descriptor {
     /// Makes calls on the descriptor return at once, or wait.
     ///
-    /// The flag belongs to the open file, so that it holds for every descriptor that shares it.
+    /// The flag belongs to the open file, so that it applies to every descriptor that shares it.
     ///
     /// - Throws: nothing that a correct program meets; what fcntl says.
     /// - Thread: any.
@@ -28,12 +28,6 @@ extension Descriptor {
         let lowest = StandardStream.count
         return Descriptor(owning: try control("fcntl F_DUPFD", F_DUPFD_CLOEXEC, lowest))
     }
-
-    /// Lets go of the descriptor here and now.
-    ///
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: as close(2) does: practically never for pipes and sockets.
-    package consuming func close() {}
 
     /// Gives the descriptor a number of 3 or more.
     ///

@@ -111,39 +111,6 @@ extension Descriptor {
         }
     }
 
-    /// Writes `bytes` from `offset` on, once; perhaps only the first part.
-    ///
-    /// - Throws: as `write(_:)`.
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: never when the descriptor is non-blocking.
-    package borrowing func write(
-        contentsOf bytes: [UInt8], from offset: Int = 0
-    ) throws(SystemError) -> WriteResult {
-        try write(bytes.span.extracting(offset...))
-    }
-
-    /// Writes a slice, once; perhaps only the first part.
-    ///
-    /// - Throws: as `write(_:)`.
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: never when the descriptor is non-blocking.
-    package borrowing func write(
-        contentsOf bytes: ArraySlice<UInt8>
-    ) throws(SystemError) -> WriteResult {
-        try write(bytes.span)
-    }
-
-    /// Writes a span, once; perhaps only the first part.
-    ///
-    /// - Throws: as `write(_:)`.
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: never when the descriptor is non-blocking.
-    package borrowing func write(_ bytes: Span<UInt8>) throws(SystemError) -> WriteResult {
-        try unsafe bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-            try unsafe write(bytes)
-        }
-    }
-
     /// Writes with `body`, which stands for write(2) or send(2).
     borrowing func transfer(
         _ operation: String, _ bytes: UnsafeRawBufferPointer,

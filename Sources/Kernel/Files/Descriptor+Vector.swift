@@ -11,39 +11,7 @@ extension Descriptor {
     /// reply is seldom more than a few chunks.
     package static let vectorChunkCountMax = 64
 
-    /// Writes the chunks in order, in one system call; perhaps only the first part of them.
-    ///
-    /// Takes the first 64 chunks; the rest is for the next call.
-    ///
-    /// - Parameters:
-    ///   - chunks: what to write.
-    ///   - offset: how many bytes of the first chunk are out already.
-    /// - Returns: how many bytes went out, counted over all chunks from `offset` on.
-    /// - Throws: EPIPE and ECONNRESET when the other end is gone, and the like.
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: never when the descriptor is non-blocking.
-    /// - Complexity: O(chunks written); no byte is copied, nothing is allocated.
-    /// - Source: writev(2).
-    package borrowing func writeVector(
-        _ chunks: ArraySlice<[UInt8]>, from offset: Int = 0
-    ) throws(SystemError) -> WriteResult {
-        try unsafe transferVector("writev", chunks, from: offset) { vector, count in
-            unsafe Glibc.writev(number, vector, CInt(count))
-        }
-    }
-
-    /// Writes the chunks in order, as the same call on a slice does.
-    ///
-    /// - Throws: as the same call on a slice.
-    /// - Thread: the one that owns the descriptor.
-    /// - Blocks: never when the descriptor is non-blocking.
-    package borrowing func writeVector(
-        _ chunks: [[UInt8]], from offset: Int = 0
-    ) throws(SystemError) -> WriteResult {
-        try writeVector(chunks[...], from: offset)
-    }
-
-    /// Lays out the chunks and calls `body`, which stands for writev(2) or sendmsg(2).
+    /// Lays out the chunks and calls `body`, which stands for sendmsg(2).
     borrowing func transferVector(
         _ operation: String, _ chunks: ArraySlice<[UInt8]>, from offset: Int,
         _ body: (UnsafeMutablePointer<iovec>, Int) -> Int
@@ -70,10 +38,10 @@ extension Descriptor {
     }
 }
 
-/// Notes where each chunk lies and calls `body` while all of them are held in place.
+/// Notes where each chunk lies and calls `body` while all of them stay in place.
 ///
-/// It recurses because a chunk's address holds only inside its own `withUnsafeBytes`; the depth is
-/// bounded by `vectorChunkCountMax`.
+/// It recurses because a chunk's address is valid only inside its own `withUnsafeBytes`; the
+/// depth is bounded by `vectorChunkCountMax`.
 private func layOut(
     _ chunks: ArraySlice<[UInt8]>, from offset: Int, into start: UnsafeMutablePointer<iovec>,
     at index: Int, _ body: (UnsafeMutablePointer<iovec>, Int) -> Int

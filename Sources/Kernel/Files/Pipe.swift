@@ -10,7 +10,6 @@ package struct Pipe: ~Copyable, Sendable {
         case both
         case readEnd
         case writeEnd
-        case none
     }
 
     /// Where bytes come out.

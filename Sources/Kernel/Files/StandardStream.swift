@@ -94,13 +94,6 @@ package enum StandardStream: CInt, Sendable, CaseIterable {
 }
 
 extension Descriptor {
-    /// Whether a person sits at the other end.
-    ///
-    /// - Thread: any.
-    /// - Blocks: never.
-    /// - Source: isatty(3).
-    package var isTerminal: Bool { isatty(number) == 1 }
-
     /// Writes all of `bytes`, also to a descriptor that is set non-blocking.
     ///
     /// - Throws: EPIPE when the reader is gone, ENOSPC, EIO.

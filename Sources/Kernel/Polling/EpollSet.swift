@@ -5,7 +5,7 @@ internal import Glibc
 
 /// The descriptors of one mode in an epoll instance, level-triggered.
 ///
-/// Level-triggered because an event must be held while another mode runs: the kernel reports it
+/// Level-triggered because an event must wait while another mode runs: the kernel reports it
 /// again for as long as it is true.
 ///
 /// - Source: epoll(7), epoll_ctl(2), epoll_pwait2(2), epoll_wait(2).

@@ -36,7 +36,7 @@ extension ChildProcess {
     ///
     /// The child's ends are blocking, ours are not. The child blocks no signal and ignores none.
     /// It gets no other descriptor, not even what a library opened without close-on-exec, but for
-    /// the one that it may report to. Limits hold from the moment this returns: the program may
+    /// the one that it may report to. Limits apply from the moment this returns: the program may
     /// have run its first instructions without them.
     ///
     /// - Parameter file: the child's standard input in place of a pipe that we write to.

@@ -1,4 +1,4 @@
-// A child process as its parent holds it: its pipes, a descriptor that reports its end, and the
+// A child process as its parent sees it: its pipes, a descriptor that reports its end, and the
 // right to signal and collect it. How it is started is in ChildProcess+Spawn.swift. It knows
 // nothing of time limits and of what the bytes mean.
 //

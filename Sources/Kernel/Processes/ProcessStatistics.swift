@@ -11,28 +11,6 @@ package enum ProcessStatistics {
     /// - Source: getpid(2).
     package static var processID: Int { Int(getpid()) }
 
-    /// How often the process's threads gave up a cpu.
-    package struct ContextSwitches: Equatable, Sendable {
-        /// To wait for something.
-        package let voluntary: Int
-        /// Because another one's turn had come.
-        package let involuntary: Int
-    }
-
-    /// The context switches of all threads of the process, those that have ended included.
-    ///
-    /// getrusage is one call, and it counts threads that are gone: the sum over
-    /// `/proc/self/task/*/status` forgets them and can go down between two readings.
-    ///
-    /// - Throws: nothing that a correct program meets.
-    /// - Thread: any.
-    /// - Blocks: never.
-    /// - Source: getrusage(2), RUSAGE_SELF.
-    package static func contextSwitches() throws(SystemError) -> ContextSwitches {
-        let usage = try usage()
-        return ContextSwitches(voluntary: usage.ru_nvcsw, involuntary: usage.ru_nivcsw)
-    }
-
     /// The time that all threads have spent computing, in the kernel included.
     ///
     /// - Throws: nothing that a correct program meets.

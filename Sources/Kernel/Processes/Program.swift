@@ -79,7 +79,7 @@ package enum Program {
         CommandLine.arguments.isEmpty ? "the arguments can't be read: /proc is not mounted" : nil
     }
 
-    /// The environment of this process; of a name that occurs twice the first holds.
+    /// The environment of this process; of a name that occurs twice the first counts.
     ///
     /// - Thread: any, as long as no thread calls setenv.
     /// - Blocks: never.

@@ -42,7 +42,7 @@ package enum ResourceLimit: Sendable, CaseIterable {
     /// Children inherit it, and some old programs walk through all numbers or cannot deal with
     /// those above 1,023: give them the limit returned here (`ChildCommand.limits`).
     ///
-    /// - Returns: what held before and what holds now.
+    /// - Returns: the limit before and the limit now.
     /// - Throws: nothing that a correct program meets.
     /// - Thread: any; it is for the whole process.
     /// - Blocks: never.

@@ -79,7 +79,7 @@ public struct Signal: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Signal {
-    /// Holds signals back from the calling thread and from the threads it starts from now on.
+    /// Blocks signals in the calling thread and from the threads it starts from now on.
     ///
     /// For the whole process, call it on the main thread before another is started; a signal sent
     /// to the process stays pending only if *every* thread blocks it.

@@ -1,7 +1,7 @@
 // Which threads of this process a signal may still come to.
 
 extension Signal {
-    /// The names of the threads of this process that do not hold all of these signals back.
+    /// The names of the threads of this process that do not block all of these signals.
     ///
     /// One such thread is enough for a signal that is sent to the process to have its effect.
     /// Threads that start or end meanwhile may be passed over.
@@ -21,8 +21,8 @@ extension Signal {
             guard let bytes = try? File.read("\(tasks)/\(task)/status", atMost: statusByteCountMax)
             else { continue }
             let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-            guard let held = value(of: "SigBlk", in: lines).flatMap({ UInt64($0, radix: 16) }),
-                held & all != all
+            guard let blocked = value(of: "SigBlk", in: lines).flatMap({ UInt64($0, radix: 16) }),
+                blocked & all != all
             else { continue }
             names.append(value(of: "Name", in: lines) ?? task)
         }

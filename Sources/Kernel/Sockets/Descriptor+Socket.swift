@@ -1,34 +1,7 @@
-// Operations that only sockets have: be a pair, send without SIGPIPE, end one direction.
+// Operations that only sockets have: send without SIGPIPE, end one direction.
 
 internal import CLinux
 internal import Glibc
-
-/// Two sockets connected to each other; non-blocking and close-on-exec.
-package struct SocketPair: ~Copyable, Sendable {
-    package let first: Descriptor
-    package let second: Descriptor
-
-    /// Makes two connected sockets.
-    ///
-    /// - Throws: EMFILE, ENFILE: out of descriptors.
-    /// - Thread: any.
-    /// - Blocks: never.
-    /// - Source: socketpair(2).
-    package init() throws(SystemError) {
-        var ends: [CInt] = [-1, -1]
-        try retrying("socketpair") {
-            unsafe socketpair(AF_UNIX, streamType(isNonBlocking: true), 0, &ends)
-        }
-        first = Descriptor(owning: ends[0])
-        second = Descriptor(owning: ends[1])
-    }
-
-    /// Gives the second socket away and returns the first.
-    package consuming func split(_ takeSecond: (consuming Descriptor) -> Void) -> Descriptor {
-        takeSecond(second)
-        return first
-    }
-}
 
 extension Descriptor {
     /// Makes a stream socket, close-on-exec.
@@ -64,7 +37,9 @@ extension Descriptor {
         try send(bytes.span.extracting(offset...))
     }
 
-    /// Writes chunks to a socket as `writeVector` does, without SIGPIPE.
+    /// Sends chunks in order, in one system call, without SIGPIPE; perhaps only the first part.
+    ///
+    /// The chunks behind the first 64 are for the next call.
     ///
     /// - Parameters:
     ///   - chunks: what to write; the first 64 of them are taken.
@@ -73,6 +48,7 @@ extension Descriptor {
     /// - Throws: as `send(_:)`.
     /// - Thread: the one that owns the descriptor.
     /// - Blocks: never when the descriptor is non-blocking.
+    /// - Complexity: O(chunks sent); no byte is copied, nothing is allocated.
     /// - Source: sendmsg(2), MSG_NOSIGNAL.
     package borrowing func sendVector(
         _ chunks: ArraySlice<[UInt8]>, from offset: Int = 0

@@ -8,19 +8,6 @@ package enum SocketAddress: Hashable, Sendable, CustomStringConvertible {
     case unix(UnixAddress)
     case tcp(TCPAddress)
 
-    /// Reads an address: with a slash it is a path, otherwise `host:port`.
-    ///
-    /// - Throws: what the address's own kind throws.
-    /// - Thread: any.
-    /// - Blocks: never.
-    package init(_ text: String) throws(SocketError) {
-        if text.utf8.contains(UInt8(ascii: "/")) {
-            self = .unix(try UnixAddress(text))
-        } else {
-            self = .tcp(try TCPAddress(text))
-        }
-    }
-
     /// The path, or `host:port`.
     package var description: String {
         switch self {

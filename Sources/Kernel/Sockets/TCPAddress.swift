@@ -58,14 +58,6 @@ package struct TCPAddress: Hashable, Sendable, CustomStringConvertible {
         return bytes[..<8].map { String($0, radix: 16) }.joined(separator: ":") + "/64"
     }
 
-    /// Whether only this machine can reach it.
-    package var isLoopback: Bool {
-        if bytes.count == 4 { return bytes[0] == 127 }
-        let isMapped = bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255])
-        return bytes == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
-            || (isMapped && bytes[12] == 127)
-    }
-
     /// Whether the address is of the sixth version.
     package var isIPv6: Bool { bytes.count == 16 }
 

@@ -117,11 +117,11 @@ extension PostgreSQLStore {
     }
 
     /// The first delayed or buffered jobs of a queue in a span, without their payloads.
-    func listHeld(
+    func listDeferred(
         _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
-        let held = state == .buffered ? "held = 2" : "held = 1"
-        return try list("held > 0 AND \(held)", queue, in: span, limit: limit)
+        let code = state == .buffered ? "held = 2" : "held = 1"
+        return try list("held > 0 AND \(code)", queue, in: span, limit: limit)
     }
 
     private func list(

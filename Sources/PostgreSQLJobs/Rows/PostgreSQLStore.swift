@@ -40,7 +40,7 @@ final class PostgreSQLStore: JournalTables {
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
 
-    /// Reads what the seat's tables hold.
+    /// Reads the tables of the seat.
     ///
     /// - Blocks: for the server.
     init(

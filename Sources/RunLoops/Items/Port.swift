@@ -8,7 +8,7 @@ extension ThreadRunLoop {
     /// A port: something that wakes the loop by itself and is handled in the same pass.
     ///
     /// Either it watches a descriptor for as long as it is in a mode, or it is signalled from any
-    /// thread with `signal()`. Events of a port that is not in the current mode are held until a
+    /// thread with `signal()`. Events of a port that is not in the current mode wait until a
     /// run in one of its modes.
     ///
     /// - Source: CFRunLoopSource, version 1; CFFileDescriptor; NSPort.

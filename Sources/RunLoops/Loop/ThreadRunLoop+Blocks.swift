@@ -18,8 +18,8 @@ extension ThreadRunLoop {
         let body: @Sendable () -> Void
         /// Where it was handed over from, while the loop is measured.
         let posted: Posted?
-        /// Whether it waits while the loop's owner holds what was handed to its thread.
-        let mayBeHeld: Bool
+        /// Whether it waits while the loop's owner postpones the thread's requests.
+        let mayBePostponed: Bool
     }
 
     /// Runs a closure on the loop's thread, in its next pass in one of the modes.
@@ -41,24 +41,26 @@ extension ThreadRunLoop {
         inModes modes: [Mode] = [.default], _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        perform(inModes: modes, mayBeHeld: false, body, fileID, line)
+        perform(inModes: modes, mayBePostponed: false, body, fileID, line)
     }
 
-    /// Runs a closure as `perform` does, but not while the loop's owner holds what was handed to
-    /// its thread.
+    /// Runs a closure as `perform` does, but not while the loop's owner postpones the thread's
+    /// requests.
     @discardableResult
-    package func performUnlessHeld(
+    package func performUnlessPostponed(
         inModes modes: [Mode], _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        perform(inModes: modes, mayBeHeld: true, body, fileID, line)
+        perform(inModes: modes, mayBePostponed: true, body, fileID, line)
     }
 
     private func perform(
-        inModes modes: [Mode], mayBeHeld: Bool, _ body: @escaping @Sendable () -> Void,
+        inModes modes: [Mode], mayBePostponed: Bool, _ body: @escaping @Sendable () -> Void,
         _ fileID: StaticString, _ line: UInt
     ) -> Bool {
-        guard enqueue(inModes: modes, mayBeHeld: mayBeHeld, body, fileID: fileID, line: line)
+        guard
+            enqueue(
+                inModes: modes, mayBePostponed: mayBePostponed, body, fileID: fileID, line: line)
         else { return false }
         if !runsInThisPass(modes) { poller.wake() }
         return true
@@ -75,12 +77,12 @@ extension ThreadRunLoop {
     ///
     /// - Source: CFRunLoopPerformBlock.
     package func enqueue(
-        inModes modes: [Mode], mayBeHeld: Bool = false, _ body: @escaping @Sendable () -> Void,
+        inModes modes: [Mode], mayBePostponed: Bool = false, _ body: @escaping @Sendable () -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
         guard !modes.isEmpty else { return false }
         let block = Block(
-            modes: modes, body: body, posted: note(fileID, line), mayBeHeld: mayBeHeld)
+            modes: modes, body: body, posted: note(fileID, line), mayBePostponed: mayBePostponed)
         return requests.push(.block(block)) != .closed
     }
 
@@ -102,7 +104,7 @@ extension ThreadRunLoop {
             switch request {
             case .block(let block):
                 pendingBlocks.append(block)
-                holdsBlocks = true
+                hasPendingBlocks = true
             case .action(let action): calling(.change) { action() }
             }
         }
@@ -123,25 +125,25 @@ extension ThreadRunLoop {
     func runBlocks(of state: ModeState) {
         runsBlocksNext = false
         takeRequests()
-        if holdsBlocks { runHeldBlocks(of: state) }
+        if hasPendingBlocks { runPendingBlocks(of: state) }
     }
 
     /// The most blocks for which the list's memory is kept.
     private static let keptBlockCount = 1_024
 
-    private func runHeldBlocks(of state: ModeState) {
+    private func runPendingBlocks(of state: ModeState) {
         for block in pendingBlocks { dueBlocks.append(block) }
         pendingBlocks.removeAll(keepingCapacity: pendingBlocks.count <= Self.keptBlockCount)
-        // Once one was held those behind it wait as well, even if one in between lets the thread go
-        // on.
-        var isHolding = false
+        // Once one was postponed those behind it wait as well, even if one in between lets the
+        // thread go on.
+        var isPostponing = false
         while let block = dueBlocks.popFirst() {
             guard isIn(block.modes, state.mode) else {
                 pendingBlocks.append(block)
                 continue
             }
-            if block.mayBeHeld && (isHolding || holdsRequests) {
-                isHolding = true
+            if block.mayBePostponed && (isPostponing || postponesRequests) {
+                isPostponing = true
                 pendingBlocks.append(block)
                 continue
             }
@@ -151,7 +153,7 @@ extension ThreadRunLoop {
             calling(.block, posted) { body.take().map(Callout.runBlock) }
             counts.blocks.increment()
         }
-        holdsBlocks = !pendingBlocks.isEmpty
+        hasPendingBlocks = !pendingBlocks.isEmpty
     }
 
     /// Puts back the blocks that an outer run has not come to: the nested run that now begins may
@@ -159,22 +161,22 @@ extension ThreadRunLoop {
     ///
     /// Blocks that wait already have had their turn in the outer run, so they arrived before these.
     func returnDueBlocks() {
-        guard holdsBlocks else { return }
+        guard hasPendingBlocks else { return }
         while let block = dueBlocks.popFirst() { pendingBlocks.append(block) }
     }
 
     /// Whether a block waits for a run in this mode.
     func hasBlocks(for state: ModeState) -> Bool {
         takeRequests()
-        return holdsBlocks && pendingBlocks.contains { isIn($0.modes, state.mode) }
+        return hasPendingBlocks && pendingBlocks.contains { isIn($0.modes, state.mode) }
     }
 
-    /// Whether the loop's owner holds what was handed to its thread, in the run under way.
+    /// Whether the loop's owner postpones the thread's requests, in the run under way.
     ///
     /// - Thread: the loop's own thread.
-    package var holdsRequests: Bool {
+    package var postponesRequests: Bool {
         guard let owner, let mode = innermostMode else { return false }
-        return owner.holdsRequests(in: mode)
+        return owner.postponesRequests(in: mode)
     }
 
     private func isIn(_ modes: [Mode], _ mode: Mode) -> Bool {

@@ -88,7 +88,7 @@ public final class ThreadRunLoop: @unchecked Sendable {
     /// Whether a block waits or is due.
     ///
     /// Looked at in each pass instead of the lists.
-    var holdsBlocks = false
+    var hasPendingBlocks = false
     /// Whether the pass under way calls out right now and runs blocks afterwards.
     var runsBlocksNext = false
     /// The mode of the innermost run under way.
@@ -403,8 +403,8 @@ public final class ThreadRunLoop: @unchecked Sendable {
         for case .action(let action) in left { calling(.change) { action() } }
         for case .block(let block) in left { pendingBlocks.append(block) }
         left = []
-        // A block that may be held is known, and counted, by what holds it.
-        Self.noteAbandoned(pendingBlocks.count { !$0.mayBeHeld })
+        // A block that may be postponed is known, and counted, by the owner of its request.
+        Self.noteAbandoned(pendingBlocks.count { !$0.mayBePostponed })
         pendingBlocks.removeAll()
         calling(.change) { takeOutAll() }
         commonItems.removeAll()
@@ -431,10 +431,10 @@ package protocol RunLoopOwner: AnyObject {
     /// - Thread: the loop's own thread.
     func runBegins(in mode: ThreadRunLoop.Mode, isFirst: Bool)
 
-    /// Whether what was handed to the thread waits, in a run in this mode.
+    /// Whether requests to the thread wait, in a run in this mode.
     ///
     /// - Thread: the loop's own thread.
-    func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool
+    func postponesRequests(in mode: ThreadRunLoop.Mode) -> Bool
 
     /// So many closures, messages or commands that were taken never have their turn: the loop ends.
     ///

@@ -113,7 +113,7 @@ struct BackupPlace: Sendable {
         switch try File.kind(of: path) {
         case nil: return
         case .regular where replaces:
-            // The directory may hold other files, which no client may destroy.
+            // The directory may contain other files, which no client may destroy.
             let header = try File.beginning(of: path, byteCount: Schema.headerByteCount)
             guard Schema.isOurs(header) else {
                 throw BackupError(.invalid, "\(path) is no backup of workerd: give another name")

@@ -1,32 +1,52 @@
-// The tables of the store. An empty database gets them at once; an older one gets the steps that it
-// lacks. Nothing but standard SQL and partial indexes, so that another database can have the same
-// tables.
+// The tables of the store. An empty database gets them at once; one of the latest released format
+// gets them by one step. Nothing but standard SQL and partial indexes, so that another database can
+// have the same tables.
 
 internal import Jobs
 
 /// The tables of a database, and the steps by which an older one gets them.
 package struct Schema: Sendable {
+    /// The way from one version to the next one that is known.
+    package struct Step: Sendable {
+        /// The version of a database that needs it.
+        let from: Int64
+        let statements: [String]
+
+        /// A step; one that is released is never changed.
+        package init(from: Int64, _ statements: [String]) {
+            self.from = from
+            self.statements = statements
+        }
+    }
+
     /// The statements that make the tables of an empty database.
     package let creation: [String]
-    /// The oldest version that the steps begin from.
-    package let oldestVersion: Int64
-    /// The statements that lead from each version to the next; a released step is never changed.
-    package let steps: [[String]]
+    /// The version of a database with these tables.
+    package let version: Int64
+    /// The steps from older versions to this one, the oldest first.
+    ///
+    /// Each leads to the version that the next one is for, the last one to this version.
+    package let steps: [Step]
 
     /// A schema whose steps lead to the tables that its creation makes.
-    package init(creation: [String], oldestVersion: Int64, steps: [[String]]) {
+    package init(creation: [String], version: Int64, steps: [Step]) {
         self.creation = creation
-        self.oldestVersion = oldestVersion
+        self.version = version
         self.steps = steps
     }
 
-    /// The version of a database with these tables.
-    package var version: Int64 { oldestVersion + Int64(steps.count) }
-
-    /// The statements for a database of an older version; 0 is an empty one.
-    func statements(from version: Int64) -> [String] {
-        version == 0 ? creation : steps.dropFirst(Int(version - oldestVersion)).flatMap { $0 }
+    /// The statements for a database of another version; 0 is an empty one.
+    ///
+    /// - Returns: nil if there is no way from that version.
+    func statements(from version: Int64) -> [String]? {
+        if version == 0 { return creation }
+        if version == self.version { return [] }
+        let first = steps.firstIndex { $0.from == version }
+        return first.map { steps[$0...].flatMap(\.statements) }
     }
+
+    /// The versions that can be opened, for people.
+    var known: String { (steps.map(\.from) + [version]).map(String.init).joined(separator: ", ") }
 
     /// Marks a database as one of this program: "wkrd".
     package static let applicationID: Int64 = 0x776B_7264
@@ -82,7 +102,7 @@ package struct Schema: Sendable {
     /// which is searched queue by queue: a full queue delays no other.
     ///
     /// In `kept` of a pack, bit n of the bytes says that record n counts; JobRecord.swift describes
-    /// the records. `paused` and `asked_to_end` hold requests of clients that are no jobs, and
+    /// the records. `paused` and `asked_to_end` have requests of clients that are no jobs, and
     /// `holders` the attempts of workers in other processes.
     package static let current = Schema(
         creation: [
@@ -222,37 +242,40 @@ package struct Schema: Sendable {
                 words BLOB NOT NULL)
             """,
         ],
-        // 9 is the format of workerd 0.1.
-        oldestVersion: 9,
+        // The versions between these two are of development only.
+        version: 13,
         steps: [
-            // Which jobs came before the command that has made a job due: those with smaller
-            // numbers.
-            ["ALTER TABLE jobs RENAME COLUMN is_due TO released_before"],
-            // Names that hold as long as their clients say, and the results that they lead to.
-            // Before, names held as long as was configured.
-            [
-                "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
-                "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",
-                "ALTER TABLE ended ADD COLUMN kept_until BIGINT",
-                "ALTER TABLE ended ADD COLUMN kept_bytes BIGINT",
-                "CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL",
-                "INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)",
-            ],
-            // Jobs of a schedule that overlap, and the names that they have.
-            [
-                "ALTER TABLE schedules ADD COLUMN overlap TEXT",
-                "ALTER TABLE schedules ADD COLUMN unique_name BLOB",
-                "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
-                "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
-            ],
-            // Workers in other processes, and the attempts that they hold.
-            [
-                """
-                CREATE TABLE holders (
-                    job INTEGER NOT NULL PRIMARY KEY,
-                    attempt INTEGER NOT NULL,
-                    words BLOB NOT NULL)
-                """
-            ],
+            // 9 is the format of workerd 0.1.
+            Step(
+                from: 9,
+                [
+                    // Which jobs came before the command that has made a job due: those with
+                    // smaller numbers.
+                    "ALTER TABLE jobs RENAME COLUMN is_due TO released_before",
+                    // Names that are in force as long as their clients say, and the results that
+                    // they lead to. Before, they were as long as was configured.
+                    "ALTER TABLE unique_names ADD COLUMN hold_until BIGINT",
+                    "ALTER TABLE unique_names ADD COLUMN fingerprint BIGINT",
+                    "ALTER TABLE ended ADD COLUMN kept_until BIGINT",
+                    "ALTER TABLE ended ADD COLUMN kept_bytes BIGINT",
+                    """
+                    CREATE INDEX ended_named ON ended (kept_until, id) WHERE kept_until IS NOT NULL
+                    """,
+                    """
+                    INSERT INTO settings (name, value) VALUES ('named_count', 0), ('named_bytes', 0)
+                    """,
+                    // Jobs of a schedule that overlap, and the names that they have.
+                    "ALTER TABLE schedules ADD COLUMN overlap TEXT",
+                    "ALTER TABLE schedules ADD COLUMN unique_name BLOB",
+                    "ALTER TABLE schedules ADD COLUMN unique_again INTEGER",
+                    "ALTER TABLE schedules ADD COLUMN unique_ms BIGINT",
+                    // Workers in other processes, and the attempts that they hold.
+                    """
+                    CREATE TABLE holders (
+                        job INTEGER NOT NULL PRIMARY KEY,
+                        attempt INTEGER NOT NULL,
+                        words BLOB NOT NULL)
+                    """,
+                ])
         ])
 }

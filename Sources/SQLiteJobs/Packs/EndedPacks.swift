@@ -1,4 +1,4 @@
-// Ended jobs that have not failed, in packs: each pack holds those that ended in one transaction.
+// Ended jobs that have not failed, in packs: each pack has those that ended in one transaction.
 // They are dropped in order of arrival, pack by pack. A failed job can be run again, and has a row
 // of its own.
 

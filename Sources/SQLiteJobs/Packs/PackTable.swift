@@ -1,5 +1,5 @@
 // A table of packs: its rows are ordered by the largest number in them. Since the numbers of a pack
-// are close together, the pack that holds a number is among the next rows.
+// are close together, the pack that contains a number is among the next rows.
 
 internal import Jobs
 
@@ -49,7 +49,7 @@ final class PackTable {
         "SELECT kept, records\(hasQueue ? ", thread, priority" : "") FROM \(name)"
     }
 
-    /// The statement of the packs for which a condition holds; its rows are for `row`.
+    /// The statement of the packs that meet a condition; its rows are for `row`.
     func packs(_ condition: String) throws(StoreFault) -> Statement {
         try prepared.statement(Self.select(name, hasQueue) + " " + condition)
     }

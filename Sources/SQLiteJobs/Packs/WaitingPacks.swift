@@ -1,4 +1,4 @@
-// Waiting jobs without an attempt, in packs: each pack holds jobs of one queue that were accepted
+// Waiting jobs without an attempt, in packs: each pack has jobs of one queue that were accepted
 // in one transaction. A job that begins, or is to be retried, moves from its pack to a row of its
 // own.
 

@@ -16,7 +16,7 @@ extension SQLiteStore {
     /// Redates all jobs that were due and no longer are; part of a transaction.
     ///
     /// - Parameter now: the time of the clock that was set back.
-    /// - Complexity: O(held jobs), if it was; else one lookup.
+    /// - Complexity: O(deferred jobs), if it was; else one lookup.
     package func keepDue(at now: Int64) throws(StoreFault) {
         guard try takeLatest("due_through", after: now) else { return }
         let jobs = try cached(

@@ -80,17 +80,17 @@ extension SQLiteStore {
                 ))
         }
         rows.reset()
-        let hold = try cached(
+        let deferring = try cached(
             """
             UPDATE jobs SET held = 1, due_at = ?1, attempt = ?2, expires_at = NULL
             WHERE id = ?3 AND (attempt = ?2 OR attempt = ?2 + 1)
             """)
         var held: [HeldJob] = []
         for (id, attempt, holder) in found {
-            try hold.bind(1, now)
-            try hold.bind(2, Int64(attempt - 1))
-            try hold.bind(3, Int64(clamping: id.number))
-            try hold.run()
+            try deferring.bind(1, now)
+            try deferring.bind(2, Int64(attempt - 1))
+            try deferring.bind(3, Int64(clamping: id.number))
+            try deferring.run()
             guard let holder, database.changeCount == 1, let job = try liveJob(id) else {
                 try forgetHolder(of: id)
                 continue

@@ -13,13 +13,6 @@ extension SQLiteStore {
         package var packCountMax = 32
 
         package init() {}
-
-        /// No limits.
-        package static let none = {
-            var limits = SearchLimits()
-            (limits.rowCountMax, limits.packCountMax) = (.max, .max)
-            return limits
-        }()
     }
 
     /// The first wanted jobs of a queue in a span, without their payloads.

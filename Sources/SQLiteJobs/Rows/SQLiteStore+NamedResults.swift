@@ -33,7 +33,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Stores an ended job as long as its name holds.
+    /// Stores an ended job as long as its name is in force.
     func insertNamed(
         _ job: Job, until: Int64, _ named: inout NamedRows
     ) throws(StoreFault) {

@@ -62,11 +62,11 @@ extension SQLiteStore {
                 detail: "it was written by a later version of workerd (schema \(version), this one "
                     + "knows up to \(schema.version))")
         }
-        guard version >= schema.oldestVersion else {
+        guard version != 0, schema.statements(from: version) != nil else {
             throw StoreFault(
                 .older, path: path,
-                detail: "it was written by a version of workerd before 0.1 (schema \(version), "
-                    + "this one knows those from \(schema.oldestVersion) on)")
+                detail: "it was written by a version of workerd that was never released "
+                    + "(schema \(version), this one knows \(schema.known))")
         }
         return version
     }
@@ -77,7 +77,7 @@ extension SQLiteStore {
         // Even without a step to take: this takes the lock and recovers the log.
         try database.execute("BEGIN EXCLUSIVE")
         do throws(StoreFault) {
-            for statement in schema.statements(from: version) {
+            for statement in schema.statements(from: version) ?? [] {
                 try database.execute(statement)
             }
             if version < schema.version {

@@ -19,7 +19,7 @@ extension SQLiteStore {
     /// Redates retries that would come later than a pause may last; part of a transaction.
     ///
     /// - Parameter now: the time of the clock that was set back.
-    /// - Complexity: O(held jobs), if it was; else one lookup.
+    /// - Complexity: O(deferred jobs), if it was; else one lookup.
     package func shortenPauses(at now: Int64) throws(StoreFault) {
         guard try takeLatest("retried_through", after: now) else { return }
         let rows = try cached(

@@ -5,7 +5,7 @@
 internal import Jobs
 
 extension SQLiteStore {
-    /// The time for which a check holds, in milliseconds, so that not every job pays for one.
+    /// The time after which a check is repeated, in milliseconds: not every job pays for one.
     private static let lookMilliseconds: Int64 = 1_000
 
     /// Checks that the files are still at their paths, unless that was done lately.

@@ -7,8 +7,8 @@
 //
 // A job is in one of four places. New jobs and those that have ended well are in packs, many to a
 // row, since SQLite's time goes into rows. Jobs that need a row of their own are in the tables
-// `jobs` (they have begun, are held, or are large) and `ended` (they have failed, and may be listed
-// by selector).
+// `jobs` (they have begun, are deferred, or are large) and `ended` (they have failed, and may be
+// listed by selector).
 
 package import Jobs
 internal import Journals
@@ -215,7 +215,7 @@ package final class SQLiteStore {
         return true
     }
 
-    /// Releases a held job: it is due at `now`.
+    /// Releases a deferred job: it is due at `now`.
     package func release(_ id: JobID, at now: Int64) throws(StoreFault) {
         let statement = try cached(
             "UPDATE jobs SET held = 1, due_at = ?, released_before = 0 WHERE id = ?")

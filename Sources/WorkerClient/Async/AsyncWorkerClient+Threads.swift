@@ -30,7 +30,7 @@ extension AsyncWorkerClient {
         try await run(.workers)
     }
 
-    /// Holds the waiting jobs of a thread or pool; running jobs go on.
+    /// Pauses a thread or pool: its jobs wait; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.
     ///
@@ -40,7 +40,7 @@ extension AsyncWorkerClient {
         try await run(.steer("PAUSE", thread))
     }
 
-    /// Goes on with what was held.
+    /// Ends a pause: the waiting jobs have their turn.
     ///
     /// - Throws: `.daemon` with NOTHREAD.
     /// - Thread: any task.
@@ -128,7 +128,7 @@ extension AsyncWorkerClient {
     ///
     /// - Parameters:
     ///   - parts: the command's name and arguments.
-    ///   - wait: for how long the command asks the daemon to hold its reply back.
+    ///   - wait: for how long the command asks the daemon to delay its reply.
     /// - Throws: `.daemon` when the reply is an error.
     /// - Thread: any task.
     public func command(

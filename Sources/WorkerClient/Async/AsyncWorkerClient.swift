@@ -17,7 +17,7 @@ public import WorkerThreads
 /// ```
 ///
 /// All commands share one connection, whose replies come in the order of the commands: a command
-/// that waits for a job holds back the replies behind it, though not the work. A program that waits
+/// that waits for a job delays the replies behind it, though not the work. A program that waits
 /// for long jobs and wants quick answers meanwhile makes two clients.
 ///
 /// A task that is cancelled stops waiting and throws `CancellationError`; its command, once sent,

@@ -38,7 +38,7 @@ struct PipelineHandle: Sendable {
 
 /// The connection itself, confined to its loop's thread.
 ///
-/// The loop's items hold it, so that it goes when they go: when it is closed, and when the loop
+/// The loop's items retain it, so that it goes when they go: when it is closed, and when the loop
 /// ends.
 final class Pipeline {
     private var wire: Wire

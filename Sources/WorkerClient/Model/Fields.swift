@@ -30,7 +30,7 @@ struct Fields {
 
     func optionalInteger(_ key: String) -> Int? { reply[key]?.integer }
 
-    /// Whether something holds; version 2 of the protocol has numbers for it.
+    /// A Boolean field; version 2 of the protocol has numbers for it.
     func flag(_ key: String) -> Bool {
         reply[key] == .boolean(true) || reply[key] == .integer(1)
     }

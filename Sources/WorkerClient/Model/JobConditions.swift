@@ -2,7 +2,7 @@
 
 internal import RESP
 
-/// Conditions on listed jobs, beside their thread and state; all that are given must hold.
+/// Conditions on listed jobs, beside their thread and state; all that are given must be met.
 public struct JobConditions: Sendable, Equatable {
     /// Whether the oldest jobs come first.
     public var oldestFirst: Bool

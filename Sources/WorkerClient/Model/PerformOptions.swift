@@ -61,15 +61,16 @@ public struct PerformOptions: Sendable, Equatable {
     /// Whether it is kept in memory only, although the daemon could keep it in its file.
     public var isVolatile: Bool
 
-    /// How long a unique name holds, and for which jobs.
+    /// How long a unique name is in force, and for which jobs.
     public struct UniqueRule: Sendable, Equatable {
         /// Whether a submit makes a new job if the first has ended, was cancelled or dropped.
         ///
         /// Not for submits that are repeated because their answer was lost.
         public var againWhenEnded: Bool
-        /// How long the name holds from the acceptance on, at most a year; nil for the default.
+        /// How long the name is in force from the acceptance on, at most a year; nil for the
+        /// default.
         ///
-        /// It holds as long as the job has not ended in any case.
+        /// It is in force as long as the job has not ended in any case.
         public var holds: Duration?
 
         /// The daemon's defaults, unless said otherwise.
@@ -178,7 +179,7 @@ public struct PerformOptions: Sendable, Equatable {
     }
 }
 
-/// How long the daemon holds the answer back until a job has ended.
+/// How long the daemon delays the answer until a job has ended.
 public enum JobWait: Sendable, Equatable {
     /// As long as it takes.
     case forever

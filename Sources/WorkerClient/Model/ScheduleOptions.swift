@@ -50,7 +50,7 @@ public struct ScheduleOptions: Sendable, Equatable {
     ///
     /// A moment that finds a job of this name makes none.
     public var uniqueName: [UInt8]?
-    /// How long the unique name holds, and for which jobs.
+    /// How long the unique name is in force, and for which jobs.
     public var uniqueRule: PerformOptions.UniqueRule?
     /// The place of its jobs among those that wait.
     public var priority: PerformOptions.Priority

@@ -6,7 +6,7 @@ internal import RESP
 /// A command, and how its reply is read.
 struct Call<Value: Sendable>: Sendable {
     let arguments: [CommandArgument]
-    /// How long the daemon is asked to hold the reply back; nil if it answers at once.
+    /// How long the daemon is asked to delay the reply; nil if it answers at once.
     let wait: JobWait?
     /// Reads a reply that is no error.
     let read: @Sendable (RESPValue) throws(WorkerClientError) -> Value

@@ -5,7 +5,7 @@ internal import Kernel
 internal import RESP
 internal import Wording
 
-/// Which jobs are meant: all conditions must hold.
+/// Which jobs are meant: all conditions must be met.
 struct ConditionArguments {
     /// How they are given.
     static let usage =

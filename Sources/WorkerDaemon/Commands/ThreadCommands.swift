@@ -19,13 +19,13 @@ enum ThreadCommands {
             execute: thread),
         CommandSpecification(
             "pause", 2...2, .threads, .operate(showing: 1), usage: "name",
-            "Holds what waits for a thread or pool; what runs is finished.",
+            "Pauses a thread or pool: jobs wait, running ones are finished.",
             execute: { service, session, command in
                 try steer(service, session, command, isPaused: true)
             }),
         CommandSpecification(
             "resume", 2...2, .threads, .operate(showing: 1), usage: "name",
-            "Goes on with what was held.",
+            "Resumes a thread or pool, with its waiting jobs.",
             execute: { service, session, command in
                 try steer(service, session, command, isPaused: false)
             }),

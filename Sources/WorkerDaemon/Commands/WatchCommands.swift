@@ -1,4 +1,5 @@
-// Commands that push changes of jobs to a client, and the form of these pushes on the wire.
+// Commands that push changes of jobs, or all events, to a client, and the form of the pushes about
+// jobs on the wire.
 
 internal import Jobs
 internal import RESP
@@ -32,7 +33,7 @@ enum WatchCommands {
         // watch for ever.
         let client = session.number
         let isNew = { !service.driver.scheduler.audience.watches.isWatched($0, by: client) }
-        let unreadCount = session.heldPushCount { number in
+        let unreadCount = session.latestPushCount { number in
             isNew(JobID(number)) && !ids.contains(JobID(number))
         }
         let count =
@@ -43,7 +44,7 @@ enum WatchCommands {
                 .err,
                 "a connection may observe \(JobWatches.countMax) jobs at a time: UNOBSERVE some")
         }
-        // In its place before the first push, unless earlier replies hold it back.
+        // In its place before the first push, unless earlier replies delay it.
         let (driver, reply) = (service.driver, session.reserve())
         service.withJobs(Array(ids), session, reply) { reply in
             driver.input { $0.watch(ids, withOutput: withOutput, reply) }
@@ -111,5 +112,36 @@ extension Session {
                 text("job"), .integer(Int(number)), text(news.state), user.shown(.map(details)),
             ]),
             about: number)
+    }
+}
+
+enum EventCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "events", 1...CommandTable.manyArguments, .jobs, .observe,
+            usage: "[SINCE epoch-number] [thread …]",
+            "Pushes each change of state of jobs and threads, of all or of these threads. Needs "
+                + "HELLO 3. Answers the place behind which the events begin.",
+            execute: events)
+    ]
+
+    private static func events(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        guard session.writer.version == .three else {
+            throw WireError(
+                .err,
+                "EVENTS pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOBS "
+                    + "again and again")
+        }
+        var index = 1
+        var place: EventPlace?
+        if command.count > 2, command.matches(1, "SINCE") {
+            place = try Service.place(command.text(at: 2))
+            index = 3
+        }
+        let threads = (index..<max(index, command.count)).map { command.text(at: $0) }
+        try service.pushEvents(to: session, behind: place, of: threads)
+        return nil
     }
 }

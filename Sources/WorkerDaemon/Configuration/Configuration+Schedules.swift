@@ -24,7 +24,7 @@ extension Configuration {
         package var unique = ""
         /// Whether there is a new job if the one of its name has ended.
         package var uniqueAgain = false
-        /// How long the name holds; nil for the default.
+        /// How long the name is in force; nil for the default.
         package var uniqueFor: Duration?
         package var thread = ""
         package var selector = ""
@@ -283,7 +283,7 @@ extension ValueRule<[String]> {
 }
 
 extension ValueRule<[UInt8]> {
-    /// The absolute path of a file that holds a payload; the value is its bytes.
+    /// The absolute path of a file that contains a payload; the value is its bytes.
     fileprivate static var payloadFile: ValueRule {
         ValueRule { value, place in
             let rule = ValueRule<String>.absolutePath(such: "/etc/workerd/nightly.json")

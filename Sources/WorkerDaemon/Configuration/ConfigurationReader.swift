@@ -66,19 +66,12 @@ package struct ConfigurationReader: Sendable {
         return bytes
     }
 
-    /// Checks the text of a configuration.
+    /// Checks the bytes of a configuration.
     ///
     /// - Parameter fileName: the file that the faults name.
     /// - Throws: all faults, in the order of the file; a text that is not JSON5 has one.
     /// - Thread: any thread.
     /// - Blocks: while programs are looked for.
-    package func parse(
-        text: String, fileName: String
-    ) throws(ConfigurationError) -> Configuration {
-        try parse(bytes: Array(text.utf8), fileName: fileName)
-    }
-
-    /// Checks the bytes of a configuration; see `parse(text:fileName:)`.
     package func parse(
         bytes: [UInt8], fileName: String
     ) throws(ConfigurationError) -> Configuration {

@@ -12,7 +12,7 @@ package struct JSON5Reader {
 
     private var scanner: JSON5Scanner
 
-    /// Reads a text that holds exactly one value.
+    /// Reads a text that contains exactly one value.
     ///
     /// - Parameter bytes: the text in UTF-8, with or without a byte order mark.
     /// - Returns: the value; keys that were given twice are in `JSON5Object.repetitions`.

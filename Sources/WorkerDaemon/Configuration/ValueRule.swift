@@ -167,7 +167,7 @@ extension ValueRule where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension ValueRule<String> {
-    /// Any text that a C string can hold, of at most `byteCountMax` bytes.
+    /// Any text that a C string can contain, of at most `byteCountMax` bytes.
     static func text(such example: String, byteCountMax: Int) -> ValueRule {
         .string(such: example) { text, place in
             if text.utf8.contains(0) {

@@ -19,12 +19,12 @@ enum DaemonEvent {
 
     /// The memory that it takes in the journal.
     var byteCount: Int {
-        let held: Int =
+        let beyond: Int =
             switch self {
-            case .job(let change): change.heldByteCount
+            case .job(let change): change.memoryByteCount
             case .thread: 0
             }
-        return MemoryLayout<DaemonEvent>.stride + held
+        return MemoryLayout<DaemonEvent>.stride + beyond
     }
 
     /// The entries of its description.

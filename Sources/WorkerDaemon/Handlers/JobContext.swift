@@ -119,8 +119,8 @@ public final class JobContext: Sendable {
     /// Runs the job to its end, on the calling thread of its group.
     func perform() { runner.run(self) }
 
-    /// Holds the job for a worker in another process, on the calling thread of its group.
-    func hold(_ work: RemoteWork, in turn: MemberTurn?) { runner.hold(work, in: turn) }
+    /// Serves the job for a worker in another process, on the calling thread of its group.
+    func serve(_ work: RemoteWork, in turn: MemberTurn?) { runner.serve(work, in: turn) }
 
     /// The job as one for workers in other processes; nil if it was withdrawn, or has expired.
     func remoteJob(_ selector: Configuration.Selector, in turn: RemoteTurn) -> RemoteJob? {

@@ -10,26 +10,26 @@ struct StreamTail: Sendable {
     static let byteCountMax = 64 << 10
 
     /// At most twice the limit, so that bytes are moved once for each limit's worth of them.
-    private var held: [UInt8] = []
+    private var kept: [UInt8] = []
     /// The number of bytes that were written.
     private(set) var writtenByteCount = 0
 
     /// The last bytes.
-    var bytes: [UInt8] { held.suffix(Self.byteCountMax) }
+    var bytes: [UInt8] { kept.suffix(Self.byteCountMax) }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         writtenByteCount += bytes.count
-        held += bytes.suffix(Self.byteCountMax)
-        if held.count > 2 * Self.byteCountMax {
-            held.removeFirst(held.count - Self.byteCountMax)
+        kept += bytes.suffix(Self.byteCountMax)
+        if kept.count > 2 * Self.byteCountMax {
+            kept.removeFirst(kept.count - Self.byteCountMax)
         }
     }
 
     /// Forgets the bytes, and keeps their number.
-    mutating func drop() { held = [] }
+    mutating func drop() { kept = [] }
 
     /// Gives back the memory that only a stream that goes on needs.
-    mutating func trim() { held = Array(held.suffix(Self.byteCountMax)) }
+    mutating func trim() { kept = Array(kept.suffix(Self.byteCountMax)) }
 }
 
 /// The output of one attempt of a job.

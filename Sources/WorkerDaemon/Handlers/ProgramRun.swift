@@ -145,7 +145,7 @@ final class ProgramRun {
         command.program = "/bin/sh"
     }
 
-    /// Variables of the daemon that every program gets; the others may hold its secrets.
+    /// Variables of the daemon that every program gets; the others may contain its secrets.
     private static let usualVariables: Set = ["PATH", "HOME", "LANG", "TMPDIR"]
 
     /// The part of the daemon's environment that the program gets.
@@ -298,8 +298,8 @@ final class ProgramRun {
 
     /// Handles the end of the child itself.
     ///
-    /// Its output is in the pipes. Other processes that hold the pipes are not waited for, and the
-    /// rest of the child's process group is killed.
+    /// Its output is in the pipes. Other processes that have the pipes open are not waited for, and
+    /// the rest of the child's process group is killed.
     private func childEnded() {
         if let processID = child?.processID { children.remove(processID) }
         let status = child?.reap()

@@ -69,8 +69,6 @@ final class LiveBoard {
         self.follow = follow
     }
 
-    var isLookDue: Bool { timeout != nil }
-
     /// Begins to serve a session.
     ///
     /// - Parameter whenMore: called when there is something for it, in its turn.

@@ -49,9 +49,6 @@ package struct ConfigurationDifference: Sendable {
         return before == after
     }
 
-    /// Whether nothing changes, as far as the configuration tells: secrets are in other files.
-    package var isEmpty: Bool { lines.isEmpty && refusals.isEmpty }
-
     private mutating func refuse(_ setting: String) {
         refusals.append("\(setting) can't change at a reload: restart workerd")
     }

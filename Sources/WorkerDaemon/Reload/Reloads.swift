@@ -4,6 +4,7 @@
 internal import Jobs
 internal import Kernel
 internal import RunLoops
+internal import Synchronization
 internal import Wording
 
 /// The reloads of a running daemon.
@@ -158,4 +159,17 @@ final class Reloads {
 extension String {
     /// The text as one line: an error of the protocol has no more.
     fileprivate var oneLine: String { split(separator: "\n").joined(separator: "; ") }
+}
+
+/// The configuration in force.
+///
+/// - Thread: any thread.
+final class PresentConfiguration: Sendable {
+    private let configuration: Mutex<Configuration>
+
+    init(_ configuration: Configuration) { self.configuration = Mutex(configuration) }
+
+    var value: Configuration { configuration.withLock { $0 } }
+
+    func set(_ value: Configuration) { configuration.withLock { $0 = value } }
 }

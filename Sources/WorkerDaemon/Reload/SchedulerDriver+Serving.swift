@@ -44,12 +44,12 @@ extension SchedulerDriver {
     func changed(_ number: UInt64, _ answer: JobAnswer) {
         guard let body = changes.take(number) else { return }
         // In a pass of its own: the driver is in the middle of effects.
-        let held = Confined((body: body, answer: answer), to: loop)
+        let confined = Confined((body: body, answer: answer), to: loop)
         loop.perform {
-            if case .failed(let error) = held.value.answer {
-                held.value.body(error)
+            if case .failed(let error) = confined.value.answer {
+                confined.value.body(error)
             } else {
-                held.value.body(nil)
+                confined.value.body(nil)
             }
         }
     }

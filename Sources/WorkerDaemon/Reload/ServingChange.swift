@@ -73,7 +73,7 @@ final class ServingChange {
         self.error = self.error ?? error
         awaitedCount -= 1
         guard awaitedCount == 0 else { return }
-        // It holds this object, and with it threads that a later change replaces.
+        // It retains this object, and with it threads that a later change replaces.
         let next = next
         self.next = {}
         next()

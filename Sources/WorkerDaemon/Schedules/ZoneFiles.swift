@@ -5,7 +5,7 @@ internal import Wording
 
 /// Finds time zones by their names.
 enum ZoneFiles {
-    /// The zone that holds if none is named; it needs no file.
+    /// The zone that applies if none is named; it needs no file.
     static let defaultName = "UTC"
     static let directory = "/usr/share/zoneinfo"
 

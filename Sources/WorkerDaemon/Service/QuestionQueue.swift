@@ -5,7 +5,7 @@
 //
 //     ask ──▶ client's line ──▶ granted, in turn with other clients ──▶ in flight ──▶ answered
 //                 │                                                                     │
-//                 └── held: the client's unread answers are at their limit ◀────────────┘
+//                 └── throttled: the client's unread answers are at their limit ◀───────┘
 //
 // It knows clients by number and answers by size only, no socket and no job.
 
@@ -61,7 +61,7 @@ package final class QuestionQueue {
         /// The clients whose next question may be granted, in turn.
         var turns = FIFO<UInt64>()
         /// The clients whose unread answers are at their limit.
-        var held: Set<UInt64> = []
+        var throttled: Set<UInt64> = []
         var inFlightCount = 0
     }
 
@@ -140,7 +140,7 @@ package final class QuestionQueue {
         for kind in lines.indices {
             // Its turn is passed over when it comes.
             lines[kind].questions[client] = nil
-            lines[kind].held.remove(client)
+            lines[kind].throttled.remove(client)
         }
         noteBacklog(0, of: client)
     }
@@ -169,7 +169,7 @@ package final class QuestionQueue {
         {
             guard let question = lines[place].questions[client]?.first else { continue }
             guard hasRoom(for: question, of: client) else {
-                lines[place].held.insert(client)
+                lines[place].throttled.insert(client)
                 continue
             }
             _ = lines[place].questions[client]?.popFirst()
@@ -217,11 +217,11 @@ package final class QuestionQueue {
     }
 
     private func roomMayBe(for client: UInt64) {
-        for kind in lines.indices where lines[kind].held.contains(client) {
+        for kind in lines.indices where lines[kind].throttled.contains(client) {
             guard let question = lines[kind].questions[client]?.first,
                 hasRoom(for: question, of: client)
             else { continue }
-            lines[kind].held.remove(client)
+            lines[kind].throttled.remove(client)
             lines[kind].turns.append(client)
         }
         guard !isAdvanceDue, lines.contains(where: { !$0.turns.isEmpty }) else { return }

@@ -57,7 +57,7 @@ final class SchedulerDriver {
     }
     /// Called with jobs that were submitted in the store.
     var whenSubmitted: (([SubmittedJob]) -> Void)?
-    /// Called when clients are held back no longer.
+    /// Called when clients are throttled no longer.
     var whenRelieved: (() -> Void)?
     var threads: ThreadIncidents {
         _read { yield unsafe uncheckedThreads }
@@ -200,7 +200,7 @@ final class SchedulerDriver {
         live = nil
     }
 
-    /// Recovers the jobs that the store held when it was opened, and the pauses.
+    /// Recovers the jobs that the store had when it was opened, and the pauses.
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
         exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
@@ -328,7 +328,7 @@ final class SchedulerDriver {
     /// Looks at what an input may have changed beside its effects.
     private func look() {
         if let first = unsafe uncheckedScheduler.nextAlarm { setTimer(at: first) }
-        if unsafe wasFull != uncheckedScheduler.holdsClientsBack {
+        if unsafe wasFull != uncheckedScheduler.throttlesClients {
             wasFull.toggle()
             if !wasFull { whenRelieved?() }
         }
@@ -386,8 +386,8 @@ final class SchedulerDriver {
             listing.rows, tellsFailures: listing.tellsFailures, to: listing.reply)
         guard isWanted else { return }
         if listing.isEnd { return door.answer(listing.reply, .listed) }
-        let held = Confined((driver: self, listing: listing), to: loop)
-        loop.perform { held.value.driver.input { $0.goOn(held.value.listing) } }
+        let confined = Confined((driver: self, listing: listing), to: loop)
+        loop.perform { confined.value.driver.input { $0.goOn(confined.value.listing) } }
     }
 
     /// Lets a job wait for a thread of its group, unless it was withdrawn since.
@@ -403,7 +403,7 @@ final class SchedulerDriver {
         guard group.members.count > 1, context.details.thread == group.name else {
             return submit(job, context)
         }
-        let isForWorkers = handler.isForWorkers && exchange.heldOver[job.id] == nil
+        let isForWorkers = handler.isForWorkers && exchange.inherited[job.id] == nil
         let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
             [unowned self] in submit(job, context)
         }
@@ -423,7 +423,7 @@ final class SchedulerDriver {
                     onThread: details.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))
             } else {
-                // A closure that holds one object is that object: it takes no memory of its own.
+                // A closure that captures one object is that object: it takes no memory of its own.
                 (ticket, owed) = try pool.submitOwingWake(
                     onThread: details.thread, priority: priority, key: key
                 ) { context.perform() }

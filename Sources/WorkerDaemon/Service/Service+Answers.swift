@@ -40,7 +40,7 @@ extension Service: JobDoor {
             if !scopeChecks.isEmpty { scopeChecks[reply] = nil }
         }
         if !session.user.touchesAll, case .job(let status) = answer,
-            isHeldBack(status, session, reply)
+            isAnsweredElsewhere(status, session, reply)
         {
             return
         }
@@ -54,14 +54,14 @@ extension Service: JobDoor {
             session.fill(reply, with: RESPValue(attempts, attempt: attempt))
         case .job(let status):
             let remote = driver.exchange.ready(status.job.id)
-            let isHeldOver = driver.exchange.heldOver[status.job.id] != nil
+            let isInherited = driver.exchange.inherited[status.job.id] != nil
             session.fill(
                 reply,
                 with: session.user.shown(
                     RESPValue(
                         answer,
                         remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
-                            ?? (isHeldOver ? [entry("waits-for", text("its worker"))] : []))))
+                            ?? (isInherited ? [entry("waits-for", text("its worker"))] : []))))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil:
             wait(for: id, isNamed: true, session, reply)

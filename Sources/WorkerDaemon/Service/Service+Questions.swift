@@ -38,8 +38,8 @@ extension Service {
             begin()
             guard kind == .state else { return }
             // Its room at least until the next pass, so that other clients are served in between.
-            let held = Confined(grant, to: loop)
-            loop.perform { withExtendedLifetime(held) {} }
+            let confined = Confined(grant, to: loop)
+            loop.perform { withExtendedLifetime(confined) {} }
         }
         watchReaders()
     }

@@ -179,8 +179,8 @@ final class Service: SessionDelegate {
         }
     }
 
-    /// Whether clients are held back because too many bytes await their commit.
-    var holdsBack: Bool { driver.scheduler.holdsClientsBack }
+    /// Whether clients are throttled because too many bytes await their commit.
+    var throttlesClients: Bool { driver.scheduler.throttlesClients }
 
     /// Stops listening: new connections are refused.
     func closeDoors() {

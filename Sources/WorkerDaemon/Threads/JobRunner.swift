@@ -64,13 +64,13 @@ final class JobRunner: Sendable {
         if let completion { report(completion, of: job) }
     }
 
-    /// Holds a job for a worker in another process, and then others of its thread.
+    /// Serves a job for a worker in another process, and then others of its thread.
     ///
     /// - Thread: a member's of the group.
     /// - Blocks: until the thread has to go on by itself.
-    func hold(_ work: RemoteWork, in turn: MemberTurn?) {
+    func serve(_ work: RemoteWork, in turn: MemberTurn?) {
         let turn = RemoteTurn(turn, work.context.group, remoteReports)
-        if let job = work.job(in: turn) { turn.hold(job) }
+        if let job = work.job(in: turn) { turn.serve(job) }
     }
 
     /// A job for workers in other processes, on a thread.

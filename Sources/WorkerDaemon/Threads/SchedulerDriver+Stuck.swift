@@ -59,9 +59,9 @@ extension SchedulerDriver {
             guard alarm.context !== context || due < alarm.timer.fireDate else { return }
             alarm.timer.invalidate()
         }
-        let held = Confined((driver: self, job: job), to: loop)
+        let confined = Confined((driver: self, job: job), to: loop)
         let timer = ThreadRunLoop.Timer(at: due) { _ in
-            let (driver, job) = held.value
+            let (driver, job) = confined.value
             if job.attempt === context, driver.scheduler.book.active(job.id) === job {
                 driver.isStuck(job, context, in: group)
             }
@@ -114,13 +114,13 @@ extension SchedulerDriver {
             + "\(WallClock.utc(run.startedAt)), \(reason) and does not listen"
             + (isReplaced ? "; another thread takes its place" : "")
         let (log, loop, id) = (log, loop, JobID(context.id))
-        let held = Confined(self, to: loop)
+        let confined = Confined(self, to: loop)
         // The thread has a second to say where it is: not on this one.
         let say: @Sendable () -> Void = {
             let places = thread.backtrace()
             let lines = places.isEmpty ? ["where it is, it does not say"] : places
             log.error(([text] + lines).joined(separator: "\n    "))
-            loop.perform { held.value.notePlaces(places, of: id) }
+            loop.perform { confined.value.notePlaces(places, of: id) }
         }
         do {
             try Watchdog.shared().worker.post(say)

@@ -39,7 +39,7 @@ final class WorkerGroup: Sendable {
     private let clocks: Clocks
     private let settings: Mutex<Configuration.Thread>
     private let membersByName: [String: Member]
-    /// The number of jobs that a member holds until a worker in another process takes them.
+    /// The number of jobs that a member serves until a worker in another process takes them.
     let awaitingWorkerCount = Atomic<Int>(0)
     let beginnings = BeginningReports()
 

@@ -42,7 +42,7 @@ extension Service {
     /// Looks at a job that was looked up, before it is told to a client.
     ///
     /// - Returns: whether the answer is given elsewhere.
-    func isHeldBack(_ status: JobStatus, _ session: Session, _ reply: ReplyToken) -> Bool {
+    func isAnsweredElsewhere(_ status: JobStatus, _ session: Session, _ reply: ReplyToken) -> Bool {
         let body = scopeChecks.isEmpty ? nil : scopeChecks.removeValue(forKey: reply)
         guard session.user.scope.has(status.job) else {
             session.fill(reply, with: WireError(JobError.unknownJob(status.job.id)).reply)

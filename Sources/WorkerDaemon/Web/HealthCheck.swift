@@ -17,7 +17,7 @@ final class HealthCheck {
 
     /// How long each part may take for a sign.
     private static let patience = Duration.seconds(5)
-    /// How long a good answer holds: probes of many clients write once.
+    /// How long a good answer is repeated: probes of many clients write once.
     private static let validity = Duration.seconds(1)
     /// A name that no schedule can have.
     private static let scheduleName = " health"

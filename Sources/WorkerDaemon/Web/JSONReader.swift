@@ -46,7 +46,7 @@ package struct JSONReader {
     private var index = 0
     private var valueCount = 0
 
-    /// Reads a text that holds exactly one value.
+    /// Reads a text that contains exactly one value.
     ///
     /// - Parameter valueCountMax: the most values in it.
     /// - Complexity: O(bytes).

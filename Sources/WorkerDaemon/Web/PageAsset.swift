@@ -1,5 +1,5 @@
-// The page for people: its files, as they are embedded in the program. They hold no data, so they
-// are served without a key.
+// The page for people: its files, as they are embedded in the program. They contain no data, so
+// they are served without a key.
 
 internal import CPage
 internal import HTTP

@@ -34,8 +34,6 @@ package struct GuessBook {
 
     package init() {}
 
-    package var addressCount: Int { entries.count }
-
     /// Takes a turn for a guess: guesses of one address are looked at one after another.
     package mutating func takeTurn(of address: String, now: Instant) -> Turn {
         let key = key(of: address)

@@ -23,8 +23,8 @@ struct OutputQueue {
     /// How many bytes wait.
     var byteCount: Int { chunkByteCount - sentByteCount + tail.count }
 
-    /// How many bytes are held in memory: a chunk as a whole until all of it is sent.
-    var heldByteCount: Int { chunkByteCount + tail.count }
+    /// How many bytes are in memory: a chunk as a whole until all of it is sent.
+    var memoryByteCount: Int { chunkByteCount + tail.count }
 
     var isEmpty: Bool { byteCount == 0 }
 

@@ -8,7 +8,7 @@ struct PeerInfo: CustomStringConvertible {
     let client: String
     /// Where it came in.
     let server: String
-    /// The client's network: limits hold for all connections from there.
+    /// The client's network: limits apply to all connections from there.
     let network: String
     /// The client's process and its user; nil for a client of another machine.
     private(set) var process: (id: Int, userID: UInt32)?

@@ -1,5 +1,5 @@
 // The client's part in a session: its standing, and an answer before it is bytes on the wire, with
-// the memory that it takes while it is held.
+// the memory that it takes until it is sent.
 
 internal import Jobs
 internal import RESP
@@ -23,10 +23,10 @@ extension Session {
         /// The rows of a listing as they go over the wire, and the number of the last job.
         case rows([UInt8], count: Int, last: JobID?)
 
-        /// The memory of a held answer: of a result its bytes, of a list more than on the wire.
-        var heldByteCount: Int {
+        /// The memory of an unsent answer: of a result its bytes, of a list more than on the wire.
+        var memoryByteCount: Int {
             switch self {
-            case .value(let value): value.heldByteCount
+            case .value(let value): value.memoryByteCount
             case .encoded(let bytes), .rows(let bytes, _, _): bytes.count
             }
         }
@@ -35,16 +35,16 @@ extension Session {
 
 extension RESPValue {
     /// How many bytes the value takes in memory, about: a list takes more than it has on the wire.
-    var heldByteCount: Int {
+    var memoryByteCount: Int {
         let stride = MemoryLayout<RESPValue>.stride
         switch self {
         case .bulk(let bytes), .verbatim(_, let bytes): return bytes.count
         case .simpleString(let text), .error(let text), .bigNumber(let text): return text.utf8.count
         case .array(let elements), .set(let elements), .push(let elements):
-            return elements.reduce(0) { $0 + stride + $1.heldByteCount }
+            return elements.reduce(0) { $0 + stride + $1.memoryByteCount }
         case .map(let entries):
             return entries.reduce(0) {
-                $0 + 2 * stride + $1.key.heldByteCount + $1.value.heldByteCount
+                $0 + 2 * stride + $1.key.memoryByteCount + $1.value.memoryByteCount
             }
         case .integer, .null, .boolean, .double: return 0
         }

@@ -12,7 +12,7 @@ extension Session {
 
     /// Executes the parts of requests that have arrived.
     func executeRequests(_ conversation: HTTPConversation) {
-        while isOpen, !isHeldBack, !hasInputEnded, !closesWhenSent {
+        while isOpen, !isThrottled, !hasInputEnded, !closesWhenSent {
             do throws(HTTPRefusal) {
                 guard let part = try conversation.parser.next() else { break }
                 if case .head = part {
@@ -27,7 +27,7 @@ extension Session {
             }
         }
         guard isOpen else { return }
-        conversation.lookForHead(isReading: !isHeldBack && !hasInputEnded && !closesWhenSent)
+        conversation.lookForHead(isReading: !isThrottled && !hasInputEnded && !closesWhenSent)
     }
 
     /// The client has not sent a request's head in time.

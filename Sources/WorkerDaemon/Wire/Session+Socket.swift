@@ -13,7 +13,7 @@ extension Session {
         let tls: TLSConnection?
         /// Only compares: to look at `tls` would count a reference, for each read and write.
         private var isPlain: Bool { tls == nil }
-        /// Whether a read is planned because TLS holds bytes that the socket does not report.
+        /// Whether a read is planned because TLS has bytes that the socket does not report.
         var isReadPlanned = false
 
         init(_ descriptor: consuming Descriptor, _ context: TLSContext? = nil) throws(TLSError) {

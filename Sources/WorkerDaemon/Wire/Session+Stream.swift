@@ -47,10 +47,10 @@ extension Session {
         fill(stream.slot, encoded: bytes)
     }
 
-    /// Appends held pushes, or more of the stream.
+    /// Appends waiting pushes, or more of the stream.
     ///
     /// - Returns: whether there was anything.
-    func writeMore() -> Bool { writeHeldPushes() || writeStream() }
+    func writeMore() -> Bool { writeLatestPushes() || writeStream() }
 
     private func writeStream() -> Bool {
         guard let stream, stream.isAnswer ? isNext(stream.slot) : isAnswered(stream.slot) else {

@@ -1,4 +1,4 @@
-// TLS of a session: its handshake, and what its calls wait for. Bytes that OpenSSL holds are read
+// TLS of a session: its handshake, and what its calls wait for. Bytes that OpenSSL has are read
 // in the next pass of the loop: the kernel does not report them.
 
 internal import Kernel
@@ -28,7 +28,7 @@ extension Session {
     }
 
     /// The readiness of the socket that the session needs for its interests;
-    /// bytes that OpenSSL holds need no socket.
+    /// bytes that OpenSSL has need no socket.
     func need(for interest: Readiness) -> Readiness {
         guard let tls = socket?.tls else { return [] }
         var need: Readiness = []
@@ -64,7 +64,7 @@ extension Session {
         close("no TLS handshake within \(HandshakeRound.patience)")
     }
 
-    /// Reads in the next pass what OpenSSL holds.
+    /// Reads in the next pass what OpenSSL has.
     func readSoon() {
         guard let socket, !socket.isReadPlanned else { return }
         socket.isReadPlanned = true

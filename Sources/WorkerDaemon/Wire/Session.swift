@@ -60,7 +60,7 @@ final class Session {
     var isLingering = false
     private var isFlushScheduled = false
     /// Pushes for later, once the client has read the bytes in flight to it.
-    var heldPushes = HeldPushes()
+    var latestPushes = LatestPushes()
     /// The output that goes on until the connection ends.
     var stream: (any SessionStream)?
     private var isExecuting = false
@@ -207,7 +207,7 @@ final class Session {
     func setVersion(_ version: ProtocolVersion) {
         writer.version = version
         guard version == .two else { return }
-        heldPushes.removeAll()
+        latestPushes.removeAll()
         stream = nil
     }
 
@@ -259,12 +259,12 @@ final class Session {
         guard slot.number == firstSlot else {
             require(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = answer
-            earlyByteCount += answer.heldByteCount
+            earlyByteCount += answer.memoryByteCount
             return
         }
         write(answer)
         while !early.isEmpty, let next = early.removeValue(forKey: firstSlot) {
-            earlyByteCount -= next.heldByteCount
+            earlyByteCount -= next.memoryByteCount
             write(next)
         }
         scheduleFlush()
@@ -275,7 +275,7 @@ final class Session {
 
     func endPause() { isPaused = false }
 
-    /// Goes on with a client that was held back.
+    /// Goes on with a client that was throttled.
     func goOn() {
         flush()
         updateInterest()
@@ -303,14 +303,14 @@ final class Session {
         if readiness.contains(.closed) { return hungUp() }
         let readiness = isEncrypted ? meaning(of: readiness) : readiness
         if readiness.contains(.writable) { flush() }
-        if readiness.contains(.readable) && (isLingering || !isHeldBack) { read() }
+        if readiness.contains(.readable) && (isLingering || !isThrottled) { read() }
         updateInterest()
     }
 
     /// The client is gone; commands that it sent before count, unless it had to read for them.
     private func hungUp() {
         hasHungUp = true
-        while !isHeldBack, receive() {}
+        while !isThrottled, receive() {}
         close("the client hung up")
     }
 
@@ -366,7 +366,7 @@ final class Session {
         defer { isExecuting = false }
         defer { giveMemory() }
         if let conversation { return executeRequests(conversation) }
-        while socket != nil, !isHeldBack, !hasInputEnded, !closesWhenSent {
+        while socket != nil, !isThrottled, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
                 execute(request)
@@ -393,11 +393,11 @@ final class Session {
     }
 
     /// Whether the client has to read, or to be answered, before more of it is executed.
-    var isHeldBack: Bool {
+    var isThrottled: Bool {
         isPaused || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
             || questionCount >= Self.questionCountMax || hasUnread && delegate.hasNoRoom
-            || pendingReplyCount > 0 && !hasHungUp && delegate.holdsBack
+            || pendingReplyCount > 0 && !hasHungUp && delegate.throttlesClients
     }
 
     private func inputEnded() {
@@ -415,7 +415,7 @@ final class Session {
         if unread < toldByteCount || toldByteCount == 0 { lastRead = loop.now }
         toldByteCount = unread
         toldEarlyByteCount = early
-        delegate.session(self, hasUnread: unread == 0 ? 0 : output.heldByteCount, early: early)
+        delegate.session(self, hasUnread: unread == 0 ? 0 : output.memoryByteCount, early: early)
     }
 
     private func write(_ answer: Answer) {
@@ -479,14 +479,14 @@ final class Session {
         } catch {
             return close("sending failed: \(error)")
         }
-        // Room again: go on with what was read before the client was held back.
+        // Room again: go on with what was read before the client was throttled.
         if conversation?.parser.isInsideRequest ?? parser.isInsideCommand { executeCommands() }
     }
 
     func updateInterest() {
         guard let port, !isShakingHands else { return }
         var interest: Readiness = []
-        if isLingering || !hasInputEnded && !isHeldBack && !closesWhenSent {
+        if isLingering || !hasInputEnded && !isThrottled && !closesWhenSent {
             interest.insert(.readable)
         }
         if !output.isEmpty { interest.insert(.writable) }

@@ -7,7 +7,7 @@ internal import TLS
 /// Executes the commands that a session reads.
 protocol SessionDelegate: AnyObject {
     /// Whether a client that waits for answers is not to ask for more.
-    var holdsBack: Bool { get }
+    var throttlesClients: Bool { get }
     /// Whether a client that has many bytes to read is not to ask for more: all clients together
     /// have too many.
     var hasNoRoom: Bool { get }
@@ -15,8 +15,8 @@ protocol SessionDelegate: AnyObject {
     func execute(_ command: Command, for session: Session)
     /// Executes a part of a request, as a command; or refuses it.
     func execute(_ part: Result<RequestPart, HTTPRefusal>, for session: Session)
-    /// So many bytes of answers are held for the client to read them, and of others for an earlier
-    /// answer; few count as none.
+    /// So many bytes of answers are in memory for the client to read them, and of others for an
+    /// earlier answer; few count as none.
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int)
     /// All that was answered is written, and more answers are outstanding.
     func sessionWroteAll(_ session: Session)

@@ -1,4 +1,4 @@
-// Jobs of pools that wait for a worker in another process. A single thread holds such a job,
+// Jobs of pools that wait for a worker in another process. A single thread serves such a job,
 // because the jobs behind it have to wait as well. In a pool it would occupy a member, so it waits
 // here until a worker asks for its selector. Then it goes to the pool. If another job gets that
 // worker first, the job comes back.
@@ -118,10 +118,10 @@ final class PoolLobby {
     private var entries: [JobID: Entry] = [:]
     /// The pools with jobs that wait here, and their number.
     ///
-    /// Others are not held: a reload replaces pools.
+    /// Weak: a reload replaces pools.
     private var counts: [ObjectIdentifier: (group: WorkerGroup, count: Int)] = [:]
     private var lines: [Place: Line] = [:]
-    /// The jobs of a key behind the first one, which waits or is held by a member.
+    /// The jobs of a key behind the first one, which waits or is served by a member.
     private var chains: [KeyOfPool: Queue] = [:]
 
     init(loop: ThreadRunLoop) { self.loop = loop }

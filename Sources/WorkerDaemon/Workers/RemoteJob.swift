@@ -1,4 +1,4 @@
-// A job for a worker in another process, on the thread that holds it. The thread waits in mode
+// A job for a worker in another process, on the thread that serves it. The thread waits in mode
 // `job` until the job has ended, so no other job of the thread overtakes it. Meanwhile the exchange
 // begins the job for a worker, puts it back, ends it and takes the thread's next one
 // (RemoteTurn.swift), all without waking the thread.
@@ -12,17 +12,17 @@ internal import WorkerThreads
 
 /// A thread's report of such a job, in the order of the events.
 enum RemoteReport: Sendable {
-    /// The thread holds a job that waits for a worker.
+    /// The thread serves a job that waits for a worker.
     case ready(RemoteJob)
     /// The worker is to stop: the job was cancelled.
     case stop(RemoteJob)
-    /// The thread does not hold the job any more, and it has not ended.
+    /// The thread does not serve the job any more, and it has not ended.
     case left(RemoteJob)
     /// A thread whose turn is idle may have a job.
     case wanted(RemoteTurn)
 }
 
-/// One job that a thread holds for a worker.
+/// One job that a thread serves for a worker.
 ///
 /// - Thread: any thread, unless said otherwise.
 final class RemoteJob: Sendable {
@@ -49,7 +49,7 @@ final class RemoteJob: Sendable {
 
     let context: JobContext
     let selector: Configuration.Selector
-    /// The turn of the thread that holds it.
+    /// The turn of the thread that serves it.
     let turn: RemoteTurn
     private let failures: FailureLog
     /// Where it is marked; nil for a job in memory only.
@@ -72,7 +72,7 @@ final class RemoteJob: Sendable {
     }
 
     var group: WorkerGroup { turn.group }
-    /// The thread that holds it.
+    /// The thread that serves it.
     var member: WorkerGroup.Member { turn.member }
 
     var id: JobID { JobID(context.id) }
@@ -82,7 +82,7 @@ final class RemoteJob: Sendable {
     /// Whether the job's thread takes jobs now.
     var isPaused: Bool { member.thread.isPaused }
 
-    // MARK: - While its thread holds it
+    // MARK: - While its thread serves it
 
     /// Waits for a worker from now on.
     func wait() {
@@ -95,7 +95,7 @@ final class RemoteJob: Sendable {
 
     /// Its thread goes on without it.
     ///
-    /// - Thread: the worker thread that holds it.
+    /// - Thread: the worker thread that serves it.
     func leaveThread() {
         context.onWithdraw(nil)
         if context.run == nil { group.awaitingWorkerCount.subtract(1, ordering: .relaxed) }

@@ -1,4 +1,4 @@
-// The turn of a thread that holds a job for a worker in another process. When the job has ended,
+// The turn of a thread that serves a job for a worker in another process. When the job has ended,
 // the exchange takes the thread's next job, if that is one for workers too: the thread is busy, and
 // sleeps on. When the next job is of another kind, the thread goes on by itself.
 
@@ -16,13 +16,13 @@ final class RemoteWork: DelegatedWork {
         self.selector = selector
     }
 
-    func perform(in turn: MemberTurn?) { context.hold(self, in: turn) }
+    func perform(in turn: MemberTurn?) { context.serve(self, in: turn) }
 
     /// The job, on a thread; nil if it was withdrawn, or has expired.
     func job(in turn: RemoteTurn) -> RemoteJob? { context.remoteJob(selector, in: turn) }
 }
 
-/// The jobs that a thread holds for workers, one after another.
+/// The jobs that a thread serves for workers, one after another.
 ///
 /// - Thread: any thread, unless said otherwise.
 final class RemoteTurn: Sendable {
@@ -42,8 +42,8 @@ final class RemoteTurn: Sendable {
     /// Nil if the thread takes its next job itself.
     private let turn: MemberTurn?
     private let reports: MessagePort<RemoteReport>
-    /// The job that is held.
-    private let held = Mutex<RemoteJob?>(nil)
+    /// The job that is served.
+    private let current = Mutex<RemoteJob?>(nil)
 
     /// - Thread: a member's of the group.
     init(_ turn: MemberTurn?, _ group: WorkerGroup, _ reports: MessagePort<RemoteReport>) {
@@ -55,29 +55,29 @@ final class RemoteTurn: Sendable {
         member = group.currentMember
     }
 
-    /// Holds a job, and then others that the exchange takes.
+    /// Serves a job, and then others that the exchange takes.
     ///
     /// - Thread: the member's.
     /// - Blocks: until the thread has to go on by itself; it serves its loop in mode `job`.
-    func hold(_ first: RemoteJob) {
+    func serve(_ first: RemoteJob) {
         turn?.whenCalled(
             wanted: { [weak self] in if let self { reports.send(.wanted(self)) } },
             over: { [weak self] in self?.wake() })
-        held.withLock { $0 = first }
+        current.withLock { $0 = first }
         first.wait()
         first.report()
         worker.serveJob { mayGoOn }
         // Before the job is let go of: from now on the exchange takes no other one.
         turn?.end()
-        held.withLock { $0.take() }?.leaveThread()
+        current.withLock { $0.take() }?.leaveThread()
     }
 
-    private var mayGoOn: Bool { held.withLock { $0 }?.mayGoOn ?? isOver }
+    private var mayGoOn: Bool { current.withLock { $0 }?.mayGoOn ?? isOver }
 
     private var isOver: Bool { turn?.isOver ?? true }
 
-    /// Whether no job is held, and one may come.
-    var isIdle: Bool { held.withLock { $0 } == nil && !isOver }
+    /// Whether no job is served, and one may come.
+    var isIdle: Bool { current.withLock { $0 } == nil && !isOver }
 
     /// Has the thread look whether it may go on.
     func wake() {
@@ -89,23 +89,23 @@ final class RemoteTurn: Sendable {
 
     /// Lets go of a job that has ended.
     ///
-    /// - Returns: false if another one is held.
+    /// - Returns: false if another one is served.
     func release(_ job: RemoteJob) -> Bool {
-        held.withLock { held in
-            guard held === job else { return false }
-            held = nil
+        current.withLock { current in
+            guard current === job else { return false }
+            current = nil
             return true
         }
     }
 
-    /// Takes the thread's next job, while none is held.
+    /// Takes the thread's next job, while none is served.
     func next() -> Next {
         while true {
             switch turn?.next() ?? .over {
             case .work(let work):
                 guard let work = work as? RemoteWork else { fatalError("no job for workers") }
                 guard let job = work.job(in: self) else { continue }
-                held.withLock { $0 = job }
+                current.withLock { $0 = job }
                 job.wait()
                 return .job(job)
             case .nothing: return .nothing
@@ -116,6 +116,6 @@ final class RemoteTurn: Sendable {
         }
     }
 
-    /// Lets the thread go on if no job is held.
+    /// Lets the thread go on if no job is served.
     func endIfIdle() { turn?.endIfIdle() }
 }

@@ -110,7 +110,7 @@ extension WorkerExchange {
         if hasLeft { return }
         // A refused command has changed nothing, so the TAKE is checked first.
         if let next, !isClosed { try check(next, of: worker(reply.client, process)) }
-        if let held = heldOver[id], held.holder.token == token {
+        if let held = inherited[id], held.holder.token == token {
             return try self.end(held, end, then: next, reply)
         }
         guard let delivery = deliveries[id], delivery.token == token else {
@@ -172,7 +172,7 @@ extension WorkerExchange {
     func report(
         _ id: JobID, _ token: JobHolder.Token?, _ progress: JobProgress?
     ) throws(WireError) -> Bool {
-        if let held = heldOver[id], held.holder.token == token, held.end == nil { return false }
+        if let held = inherited[id], held.holder.token == token, held.end == nil { return false }
         guard let delivery = deliveries[id], delivery.token == token, delivery.end == nil
         else { throw refuse(id) }
         if let progress { delivery.remote.context.note(progress) }

@@ -30,9 +30,9 @@ extension WorkerExchange {
 
     /// Keeps a job for its worker until the worker's process has ended, and at most so long.
     func beginLease(of delivery: Delivery, _ limit: Duration?) {
-        let held = Confined((exchange: self, delivery: delivery), to: loop)
+        let confined = Confined((exchange: self, delivery: delivery), to: loop)
         delivery.lease = WorkerLease(of: delivery.worker.process, for: limit, on: loop) {
-            held.value.exchange.vanished(held.value.delivery)
+            confined.value.exchange.vanished(confined.value.delivery)
         }
     }
 

@@ -20,10 +20,10 @@ extension WorkerExchange {
         }
         lobby.release(taker.request.selectors)
         guard taker.timeout == nil else { return }
-        let held = Confined((exchange: self, taker: taker), to: loop)
+        let confined = Confined((exchange: self, taker: taker), to: loop)
         let due = loop.now.advanced(by: max(taker.request.patience, Self.patienceMin))
         taker.timeout = loop.schedule(at: due) {
-            let (exchange, taker) = held.value
+            let (exchange, taker) = confined.value
             taker.timeout = nil
             exchange.match()
             exchange.giveUp(taker)

@@ -1,6 +1,6 @@
-// Jobs that workers of an earlier run hold. Each is offered to its thread before all others and
-// goes on there, under the token that its worker knows, as if the daemon had not been away. An end
-// that the worker reports before is kept until then.
+// Inherited jobs, which workers of an earlier run hold. Each is offered to its thread before all
+// others and goes on there, under the token that its worker knows, as if the daemon had not been
+// away. An end that the worker reports before is kept until then.
 
 internal import Jobs
 internal import Kernel
@@ -8,8 +8,8 @@ internal import RESP
 internal import RunLoops
 
 extension WorkerExchange {
-    /// A job that a worker of an earlier run holds and that its thread does not have yet.
-    final class HeldOver {
+    /// A job that a worker of an earlier run holds and that its thread does not serve yet.
+    final class Inherited {
         let id: JobID
         let holder: JobHolder
         /// When it is kept no longer; nil for no limit.
@@ -38,8 +38,8 @@ extension WorkerExchange {
                 selector.leaseAfterRestart
                 ?? job.job.timeoutMilliseconds.map { .milliseconds($0) } ?? selector.timeout
                 ?? (process == nil ? selector.lease : nil)
-            let held = HeldOver(job, keptUntil: limit.map { loop.now.advanced(by: $0) })
-            heldOver[held.id] = held
+            let held = Inherited(job, keptUntil: limit.map { loop.now.advanced(by: $0) })
+            inherited[held.id] = held
             let box = Confined((exchange: self, held: held), to: loop)
             held.lease = WorkerLease(of: process, for: limit, on: loop) {
                 box.value.exchange.vanished(box.value.held)
@@ -47,9 +47,9 @@ extension WorkerExchange {
         }
     }
 
-    private func vanished(_ held: HeldOver) {
-        guard heldOver[held.id] === held, held.end == nil else { return }
-        forgetHeldOver(held.id)
+    private func vanished(_ held: Inherited) {
+        guard inherited[held.id] === held, held.end == nil else { return }
+        forgetInherited(held.id)
         guard isActive(held.id) else { return }
         vanishedCount += 1
         let name = held.holder.name.map { " \($0)" } ?? ""
@@ -58,18 +58,18 @@ extension WorkerExchange {
     }
 
     /// Forgets a job of an earlier run, and the end that its worker has reported.
-    func forgetHeldOver(_ id: JobID) {
-        guard !heldOver.isEmpty, let held = heldOver.removeValue(forKey: id) else { return }
+    func forgetInherited(_ id: JobID) {
+        guard !inherited.isEmpty, let held = inherited.removeValue(forKey: id) else { return }
         held.lease?.end()
         for (reply, _) in held.waiting { door?.answer(reply, refuse(id).reply) }
     }
 
     /// Ends an attempt that its thread does not have yet.
     func end(
-        _ held: HeldOver, _ end: RemoteEnd, then next: TakeRequest?, _ reply: ReplyToken
+        _ held: Inherited, _ end: RemoteEnd, then next: TakeRequest?, _ reply: ReplyToken
     ) throws(WireError) {
         guard isActive(held.id) else {
-            forgetHeldOver(held.id)
+            forgetInherited(held.id)
             throw refuse(held.id)
         }
         if let said = held.end, said != end { throw refuse(held.id) }
@@ -79,8 +79,8 @@ extension WorkerExchange {
 
     /// Whether a TAKE is of a worker that will get its job of the earlier run.
     func isToGoOn(_ taker: Taker) -> Bool {
-        guard !heldOver.isEmpty, taker.request.name != nil else { return false }
-        return heldOver.values.contains { isOf($0.holder, taker) }
+        guard !inherited.isEmpty, taker.request.name != nil else { return false }
+        return inherited.values.contains { isOf($0.holder, taker) }
     }
 
     private func isOf(_ holder: JobHolder, _ taker: Taker) -> Bool {
@@ -92,7 +92,7 @@ extension WorkerExchange {
     ///
     /// - Returns: false if it is no such job.
     func goOn(with remote: RemoteJob) -> Bool {
-        guard !heldOver.isEmpty, !isClosed, let held = heldOver.removeValue(forKey: remote.id)
+        guard !inherited.isEmpty, !isClosed, let held = inherited.removeValue(forKey: remote.id)
         else { return false }
         held.lease?.end()
         guard let delivery = begin(remote, held.holder, for: Worker(held.holder)) else {
@@ -133,7 +133,7 @@ extension WorkerExchange {
             endLimit(of: delivery)
             delivery.remote.leaveToWorker()
         }
-        for held in heldOver.values { held.lease?.end() }
-        heldOver = [:]
+        for held in inherited.values { held.lease?.end() }
+        inherited = [:]
     }
 }

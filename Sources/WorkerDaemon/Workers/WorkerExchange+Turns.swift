@@ -6,7 +6,7 @@ internal import Jobs
 internal import Kernel
 internal import RunLoops
 
-/// Turns of threads that hold no job for the moment.
+/// Turns of threads that serve no job for the moment.
 struct IdleTurns {
     /// So long they stay so.
     static let patience = Duration.milliseconds(20)
@@ -45,7 +45,7 @@ extension WorkerExchange {
         if remote.turn.release(remote) { goOn(remote.turn) }
     }
 
-    /// Has a thread go on that holds no job.
+    /// Has a thread go on that serves no job.
     func goOn(_ turn: RemoteTurn) {
         switch turn.next() {
         case .job(let remote): isReady(remote)

@@ -1,4 +1,4 @@
-// The exchange matches threads that hold a job for a worker with connections that wait for one. It
+// The exchange matches threads that serve a job for a worker with connections that wait for one. It
 // takes the job that was ready first, and gives it to the worker that has waited longest.
 //
 // A delivery is known by a token. The open connection is its lease: while that is open, no other
@@ -169,10 +169,10 @@ final class WorkerExchange {
     /// The owners of threads, by the names of the threads.
     var owners: [String: Worker] = [:]
     var deliveries: [JobID: Delivery] = [:]
-    /// Jobs that workers of an earlier run hold, until their threads have them.
-    var heldOver: [JobID: HeldOver] = [:]
+    /// Inherited jobs: workers of an earlier run hold them, and no thread serves them yet.
+    var inherited: [JobID: Inherited] = [:]
     var ended = EndedDeliveries()
-    /// Turns of threads that hold no job for the moment.
+    /// Turns of threads that serve no job for the moment.
     var idleTurns = IdleTurns()
     /// Jobs of pools that wait for a worker.
     let lobby: PoolLobby
@@ -224,7 +224,7 @@ final class WorkerExchange {
             ("connected_workers", "\(workers.count)"),
             ("waiting_takes", "\(takers.count)"),
             ("jobs_awaiting_workers", "\(ready.count)"),
-            ("jobs_held_by_workers", "\(heldCount + heldOver.count)"),
+            ("jobs_held_by_workers", "\(heldCount + inherited.count)"),
             ("total_deliveries", "\(deliveredCount)"),
             ("total_vanished_workers", "\(vanishedCount)"),
             ("total_stale_tokens", "\(staleCount)"),
@@ -242,7 +242,7 @@ final class WorkerExchange {
         }
     }
 
-    /// A thread holds a job that waits for a worker, for the first time or once more.
+    /// A thread serves a job that waits for a worker, for the first time or once more.
     func isReady(_ remote: RemoteJob) {
         if goOn(with: remote) { return }
         lobby.arrived(remote.id)
@@ -289,7 +289,7 @@ final class WorkerExchange {
         }
         lobby.end(remote.id)
         ready.removeAll { $0 === remote }
-        forgetHeldOver(remote.id)
+        forgetInherited(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }
         close(delivery, as: nil)
     }

@@ -24,7 +24,7 @@ public final class CommandBuffer<Command: Sendable>: Sendable {
     @usableFromInline let store: CommandStore<Command>
     @usableFromInline let source: ThreadRunLoop.Source
     let clients = Mutex(Clients())
-    /// The most commands that may wait; `Int.max` for as many as memory holds.
+    /// The most commands that may wait; `Int.max` for as many as memory allows.
     public var limit: Int { store.room.limit }
 
     /// A buffer that is in no loop yet.

@@ -19,7 +19,7 @@ public enum SendResult: Sendable, Hashable {
 /// A port to which any thread sends messages, received one by one on a loop's thread.
 ///
 /// It costs no descriptor. Like every port it keeps its mode alive, and messages that arrive while
-/// the loop runs in another mode are held. When its loop's thread ends, waiting messages are
+/// the loop runs in another mode wait. When its loop's thread ends, waiting messages are
 /// dropped and counted in `abandonedCount`, here and of the worker.
 ///
 /// Keep it for as long as it is to receive: its loop does not. Once the last reference to it is
@@ -36,7 +36,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
     /// - Parameters:
     ///   - order: smaller ones are handled first among ports ready in the same pass.
     ///   - limit: the most messages that may wait to be received, at least 1; `Int.max` for as many
-    ///     as memory holds.
+    ///     as memory allows.
     ///   - receive: called on the loop's thread for each message, in order.
     ///   - fileID: the caller's file, told of its calls while its loop is measured.
     ///   - line: the caller's line.
@@ -65,7 +65,7 @@ public final class MessagePort<Message: Sendable>: Sendable {
         port.invalidate()
     }
 
-    /// The most messages that may wait; `Int.max` for as many as memory holds.
+    /// The most messages that may wait; `Int.max` for as many as memory allows.
     public var limit: Int { mailbox.room.limit }
 
     /// Sends a message and wakes the receiver's loop.

@@ -225,7 +225,7 @@ final class PerformQueue: @unchecked Sendable {
     /// Announces waiting requests; on the worker's thread, when a run in one of the modes begins.
     ///
     /// That may be a run nested in a request, which may be waiting for one of those behind it.
-    /// While it is told to yield the queue does not announce it again, or a loop that is held in
+    /// While it is told to yield the queue does not announce it again, or a loop that stays in
     /// its mode by a nested run would never sleep.
     func announce() {
         let isResting =

@@ -5,7 +5,7 @@ public import Synchronization
 /// A limit, and how many of the places below it are taken.
 @usableFromInline
 struct Room: ~Copyable, Sendable {
-    /// The most that may wait; `Int.max` for as many as memory holds.
+    /// The most that may wait; `Int.max` for as many as memory allows.
     @usableFromInline let limit: Int
     /// Counted only if there is a limit.
     ///

@@ -110,7 +110,7 @@ package final class MemberTurn: Sendable {
     /// Calls the holder.
     ///
     /// - Returns: false if the turn is over.
-    func callHolder() -> Bool {
+    func callTaker() -> Bool {
         guard let call = state.withLock({ $0.whenWanted }) else { return false }
         call()
         return true

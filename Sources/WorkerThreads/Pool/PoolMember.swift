@@ -77,7 +77,7 @@ final class PoolMember: WorkerAttachment, @unchecked Sendable {
     ///
     /// - Thread: any thread.
     func wake() {
-        if isLent.load(ordering: .relaxed), turn.withLock({ $0 })?.callHolder() == true { return }
+        if isLent.load(ordering: .relaxed), turn.withLock({ $0 })?.callTaker() == true { return }
         source?.signal()
         core.loop.wakeUp()
     }

@@ -151,13 +151,13 @@ public final class WorkerPool: Sendable {
         indexes[name].map { members[$0] }
     }
 
-    /// Holds new and waiting items; running ones are finished.
+    /// Pauses all members: new and waiting items stay queued; running ones are finished.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
     public func pause() { changes.withLock { _ in members.forEach { $0.pause() } } }
 
-    /// Goes on with what was held.
+    /// Ends a pause: the waiting items have their turn.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.

@@ -66,9 +66,9 @@ extension ThreadRunLoop {
         let timer = Timer(after: delay) { [unowned performs] _ in
             let loop = ThreadRunLoop.current
             // Another one that was due in the same pass has paused or stopped the thread, or what
-            // that held back is yet to have its turn.
-            if loop.holdsRequests || performs.holdsBack {
-                performs.holdBack(perform, in: loop, modes: modes)
+            // that was postponed is yet to have its turn.
+            if loop.postponesRequests || performs.hasPostponed {
+                performs.postpone(perform, in: loop, modes: modes)
             } else {
                 perform()
             }
@@ -82,23 +82,23 @@ extension ThreadRunLoop {
 }
 
 extension DelayedPerforms {
-    /// Whether one that has come due was held back, and has not had its turn since: those that come
+    /// Whether one that has come due was postponed, and has not had its turn since: those that come
     /// due behind it wait as well.
     ///
     /// - Thread: the loop's own thread.
-    var holdsBack: Bool { heldBackCount.load(ordering: .relaxed) > 0 }
+    var hasPostponed: Bool { postponedCount.load(ordering: .relaxed) > 0 }
 
-    /// Performs one that has come due once its thread holds nothing any more, behind those that
-    /// were held back before.
+    /// Performs one that has come due once its thread postpones nothing any more, behind those
+    /// that were postponed before.
     ///
     /// - Thread: the loop's own thread.
-    func holdBack(
+    func postpone(
         _ perform: @escaping @Sendable () -> Void, in loop: ThreadRunLoop,
         modes: [ThreadRunLoop.Mode]
     ) {
-        heldBackCount.add(1, ordering: .relaxed)
-        loop.performUnlessHeld(inModes: modes) { [unowned self] in
-            heldBackCount.subtract(1, ordering: .relaxed)
+        postponedCount.add(1, ordering: .relaxed)
+        loop.performUnlessPostponed(inModes: modes) { [unowned self] in
+            postponedCount.subtract(1, ordering: .relaxed)
             perform()
         }
     }

@@ -77,11 +77,11 @@ final class DelayedPerforms: Sendable {
         }
     }
 
-    /// How many have come due and were held back since (`DelayedPerforms+Loop.swift`); changed on
+    /// How many have come due and were postponed since (`DelayedPerforms+Loop.swift`); changed on
     /// the loop's thread only.
     ///
     /// Publishes nothing.
-    let heldBackCount = Atomic<Int>(0)
+    let postponedCount = Atomic<Int>(0)
 
     private let state = Mutex(State())
 

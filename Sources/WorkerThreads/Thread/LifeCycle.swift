@@ -32,7 +32,7 @@ package struct LifeCycle: Sendable, Equatable {
     package var shouldKeepRunning: Bool { stop == nil }
 
     /// Whether nothing that waits may begin: paused, or told to finish only the running item.
-    package var holdsWaiting: Bool { stop.map { $0 == .finishCurrent } ?? isPaused }
+    package var beginsNothing: Bool { stop.map { $0 == .finishCurrent } ?? isPaused }
 
     /// The mode in which its loop runs next.
     package var mode: ThreadRunLoop.Mode {

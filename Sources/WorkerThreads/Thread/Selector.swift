@@ -117,12 +117,12 @@ extension WorkerThread {
     ) throws(SubmitError) {
         if modes == [.default] { return try push(request, .normal, fileID, line) }
         guard !isStopped else { throw .stopped(thread: name) }
-        let id = try core.held.add(request, thread: name, limit: queue.limit)
+        let id = try core.modeRequests.add(request, thread: name, limit: queue.limit)
         // Performs of the default mode are finished while draining, as the queue's are.
         let isDrained = modes.contains(.default) || modes.contains(.common)
-        runLoop.performUnlessHeld(
+        runLoop.performUnlessPostponed(
             inModes: isDrained ? modes + [.draining] : modes,
-            { [core] in core.held.take(id)?.perform() },
+            { [core] in core.modeRequests.take(id)?.perform() },
             fileID: fileID, line: line)
     }
 }

@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// The state that a worker's thread and its handles share.
 package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
-    // SAFETY: `life`, `queue`, `held`, `control`, `orders`, `ended` and `name` are safe from any
-    // thread. The others are touched on the worker's thread only, once it has started.
+    // SAFETY: `life`, `queue`, `modeRequests`, `control`, `orders`, `ended` and `name` are safe
+    // from any thread. The others are touched on the worker's thread only, once it has started.
 
     package let name: String
     let queue: PerformQueue
@@ -21,7 +21,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     /// Work that was taken and never began, because the thread ended before.
     let abandonedCount = Atomic<Int>(0)
     /// Performs that wait for a mode of their own.
-    let held = HeldPerforms()
+    let modeRequests = ModeRequests()
     /// Wakes the thread for what it is told, before all other ports and in every mode of its life.
     ///
     /// Keeps the core, as the loop does, until the loop ends.
@@ -151,7 +151,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         // Work that came in at the same moment as the thread was done was taken, and runs as well.
         let leftCount =
             queue.close(performing: stopPolicy == .finishQueued)
-            + held.close(thread: name) + loop.closeDelayedPerforms(thread: name)
+            + modeRequests.close(thread: name) + loop.closeDelayedPerforms(thread: name)
         abandoned(leftCount)
         madeExecutor.load()?.close()
         ended.open()
@@ -164,8 +164,8 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
         if WorkerThread.taskModes.contains(mode) { madeExecutor.load()?.announceWaiting() }
     }
 
-    package func holdsRequests(in mode: ThreadRunLoop.Mode) -> Bool {
-        Self.performModes.contains(mode) && life.withLock { $0.holdsWaiting }
+    package func postponesRequests(in mode: ThreadRunLoop.Mode) -> Bool {
+        Self.performModes.contains(mode) && life.withLock { $0.beginsNothing }
     }
 
     package func abandoned(_ count: Int) { abandonedCount.add(count, ordering: .releasing) }
@@ -260,7 +260,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     /// Told to stop it finishes them.
     ///
     /// - Thread: the worker's own thread.
-    var holdsTasks: Bool {
+    var postponesTasks: Bool {
         loop.currentMode != .job && life.withLock { $0.mode == .paused }
     }
 
@@ -296,7 +296,7 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
             // others now.
             announceLife()
             // The nested run of a job goes on; what it is nested in ends after it.
-            if isServingJob { announceHeld() } else { loop.stopAllRuns() }
+            if isServingJob { announcePostponed() } else { loop.stopAllRuns() }
         case .attach(let attachment):
             attachments.append(attachment)
             attachment.workerAttached(self)
@@ -313,12 +313,12 @@ package final class WorkerCore: RunLoopOwner, @unchecked Sendable {
     private func goOnWithRequests() {
         // Before the look at the life cycle: a change that comes after it interrupts anew.
         queue.resume()
-        if life.withLock({ $0.holdsWaiting }) { queue.interrupt() }
+        if life.withLock({ $0.beginsNothing }) { queue.interrupt() }
     }
 
-    /// Announces what a pause has held, where no run begins after it: in one that is nested in a
-    /// job.
-    private func announceHeld() {
+    /// Announces what a pause has postponed, where no run begins after it: in one that is nested in
+    /// a job.
+    private func announcePostponed() {
         if !queue.isInterrupted { queue.announce() }
         madeExecutor.load()?.announceWaiting()
     }

@@ -19,14 +19,14 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         var steps = FIFO<UnownedJob>()
         /// Whether its loop is the thread's still: then they wait, or an actor would be there and
         /// here.
-        var areHeld = true
+        var haveToWait = true
         /// The executor, for as long as they are run: a step may let go of all else that
         /// keeps it.
         var runner: WorkerExecutor?
 
         /// - Returns: whether the caller is to run them.
         mutating func beginRunning(for executor: WorkerExecutor) -> Bool {
-            guard !areHeld, runner == nil, !steps.isEmpty else { return false }
+            guard !haveToWait, runner == nil, !steps.isEmpty else { return false }
             runner = executor
             return true
         }
@@ -142,7 +142,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
         let end = inbox.end
         while !inbox.isTaken(upTo: end) {
             // They are announced again when the thread's next run begins.
-            if queue?.isInterrupted == true, WorkerCore.current?.holdsTasks == true { return }
+            if queue?.isInterrupted == true, WorkerCore.current?.postponesTasks == true { return }
             guard let step = inbox.popFirst() else {
                 SystemThread.yield()
                 break
@@ -171,7 +171,7 @@ public final class WorkerExecutor: SerialExecutor, TaskExecutor, @unchecked Send
     }
 
     /// The loop has ended: lets those steps go on that came meanwhile.
-    private func goOnLate() { changeLate { $0.areHeld = false } }
+    private func goOnLate() { changeLate { $0.haveToWait = false } }
 
     /// Lets a step that came after the thread's end run, once its loop has ended as well.
     private func addLate(_ step: UnownedJob) { changeLate { $0.steps.append(step) } }

@@ -107,7 +107,7 @@ public final class WorkerThread: Sendable {
     /// - Thread: any thread.
     public static var isCurrentStopped: Bool { WorkerCore.current?.queue.refusesMore ?? false }
 
-    /// Holds new and waiting items; the running one is finished.
+    /// Pauses the thread: new and waiting items stay queued; the running one is finished.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -115,7 +115,7 @@ public final class WorkerThread: Sendable {
         core.change { $0.pause() }
     }
 
-    /// Goes on with what was held.
+    /// Ends a pause: the waiting items have their turn.
     ///
     /// - Thread: any thread.
     /// - Blocks: never.
@@ -166,7 +166,7 @@ public final class WorkerThread: Sendable {
     ///
     /// Whatever the thread has taken either runs or is counted here: submitted closures, performs
     /// that waited for their delay or for another mode, blocks of its run loop, and what message
-    /// ports and command buffers in its loop held.
+    /// ports and command buffers in its loop had.
     ///
     /// - Thread: any thread; final after `join()`.
     public var abandonedCount: Int { core.abandonedCount.load(ordering: .acquiring) }

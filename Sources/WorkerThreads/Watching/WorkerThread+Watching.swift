@@ -60,8 +60,8 @@ extension WorkerThread {
     ///
     /// The thread is sent a signal, as by a watchdog: see `watch`.
     ///
-    /// - Returns: empty when it did not answer: one that was never measured holds back the signals
-    ///   that its starter held back.
+    /// - Returns: empty when it did not answer: one that was never measured blocks the signals that
+    ///   its starter blocked.
     /// - Thread: any but this one.
     /// - Blocks: until it has answered, at most a second; and for the disk.
     package func backtrace() -> [String] {

@@ -1,6 +1,7 @@
 // A client of workerd that asks one question after the other, for a scenario's needs beside its
 // load.
 
+internal import Glibc
 internal import Kernel
 internal import RESP
 
@@ -27,6 +28,14 @@ final class Asker {
         var output: [UInt8] = []
         CommandWriter.write(words.map { .text($0) }, to: &output)
         try socket.write(everything: output)
+    }
+
+    /// Whether a reply, or a part of one, has come.
+    func hasReply() throws -> Bool {
+        var request = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+        let count = unsafe poll(&request, 1, 0)
+        guard count >= 0 else { throw WorkbenchError("poll: errno \(errno)") }
+        return count > 0
     }
 
     /// Waits for the next reply.

@@ -41,7 +41,7 @@ struct LoopCommand: Sendable {
 
     @inline(__always)
     func perform() {
-        if index >= 0 { WorkTally.shared.note(index) } else { Hold.shared.holdThread() }
+        if index >= 0 { WorkTally.shared.note(index) } else { BusyThread.shared.keepBusy() }
     }
 }
 

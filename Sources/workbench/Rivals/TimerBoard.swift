@@ -1,4 +1,4 @@
-// The deadlines of timers and the times when they fired; and the gate at which a thread is held.
+// The deadlines of timers and the times when they fired; and the gate at which a thread waits.
 
 internal import Dispatch
 
@@ -26,22 +26,22 @@ final class TimerBoard: @unchecked Sendable {
     }
 }
 
-/// Holds a loop's thread in a callout, so that posts meanwhile only queue up.
-final class Hold: Sendable {
-    private let isHeld = DispatchSemaphore(value: 0)
+/// Keeps a loop's thread busy in a callout, so that posts meanwhile only queue up.
+final class BusyThread: Sendable {
+    private let isBusy = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
 
     /// The gate of commands, which capture nothing.
-    static let shared = Hold()
+    static let shared = BusyThread()
 
     /// Blocks the calling thread until it is released.
-    func holdThread() {
-        isHeld.signal()
+    func keepBusy() {
+        isBusy.signal()
         gate.wait()
     }
 
-    /// Waits until the thread is held.
-    func waitUntilHeld() { isHeld.wait() }
+    /// Waits until the thread is busy.
+    func waitUntilBusy() { isBusy.wait() }
 
     func letGo() { gate.signal() }
 }

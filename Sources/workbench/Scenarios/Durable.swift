@@ -105,7 +105,7 @@ struct DurableShape: Sendable {
         _ store: Store, _ count: Int, _ conditions: Conditions
     ) throws -> Sample {
         let server = try StoringServer(store, traceFile: conditions.traceFile)
-        try Self.hold(server)
+        try Self.pause(server)
         var sample = Sample()
         try serve(server, count, conditions, &sample)
         try server.stop()
@@ -134,7 +134,7 @@ struct DurableShape: Sendable {
     }
 
     /// Lets our jobs wait, as the rivals' do.
-    static func hold(_ server: StoringServer) throws {
+    static func pause(_ server: StoringServer) throws {
         guard server.store.contender == Contender.ours else { return }
         try Asker(server).ask("PAUSE", "store")
     }
@@ -173,7 +173,7 @@ private enum DurableFloor {
 
     private static func bytesOfOneCommit() throws -> Int {
         let server = try StoringServer(.workerd)
-        try DurableShape.hold(server)
+        try DurableShape.pause(server)
         let load = try StoreLoad(server, clientCount: 1, outstanding: 1)
         try load.run(sampleCount)
         let before = server.writtenBytes ?? 0

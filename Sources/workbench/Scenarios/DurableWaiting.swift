@@ -101,7 +101,7 @@ enum DurableWaiting {
         let waitingCount = count - count / 1_000 - 1
         var sample = Sample()
         let server = try StoringServer(store, .filling)
-        try DurableShape.hold(server)
+        try DurableShape.pause(server)
         try fill(server, waitingCount, &sample)
         if isOurs {
             try check(server, waitingCount)
@@ -116,7 +116,7 @@ enum DurableWaiting {
         if let resident = server.residentBytes {
             sample.values["memory restarted"] = Double(resident) / mebibyte
         }
-        try DurableShape.hold(server)
+        try DurableShape.pause(server)
         sample.values["exit"] = Double(try server.stop()) / 1_000_000
         sample.hash = UInt64(count)
         return sample

@@ -3,8 +3,8 @@
 // Question: What does it cost to hand work to a thread that is awake?
 // Method:   One producer posts 500,000 closures (CFRunLoop, being slow: a tenth of that) to one
 //           thread. "total" is the time until all have run, "call" the producer's own, "cpu" that
-//           of all threads. "held" posts while the thread is blocked in a closure, so that "held
-//           call" is pure queueing and "held drain" pure performing. "bare" closures capture
+//           of all threads. "busy" posts while the thread is blocked in a closure, so that "busy
+//           call" is pure queueing and "busy drain" pure performing. "bare" closures capture
 //           nothing, "capturing" ones a reference and an integer, "4 producers" are four threads
 //           that post a quarter each, of the capturing ones or of "commands", plain values. C
 //           libraries post a function, a context and a number, which is a plain value, too.
@@ -20,8 +20,8 @@
 //
 //           "line" is the time of a cache line to the other core and back: on a virtual machine
 //           that changes by a factor of five from one second to the next, and every other figure
-//           with it. Posting while the thread is held is done twice: "fresh call" into memory that
-//           the process has never touched, which is the kernel's work, "held call" and "held drain"
+//           with it. Posting while the thread is busy is done twice: "fresh call" into memory that
+//           the process has never touched, which is the kernel's work, "busy call" and "busy drain"
 //           into memory that is there. Every round is a process of its own.
 //
 //           Allocations: calls of malloc and its kin in the whole process, in further passes: with
@@ -45,8 +45,8 @@ extension Scenario {
             Metric(name: "total", unit: "ns"),
             Metric(name: "call", unit: "ns"),
             Metric(name: "cpu", unit: "ns, all threads"),
-            Metric(name: "held call", unit: "ns"),
-            Metric(name: "held drain", unit: "ns"),
+            Metric(name: "busy call", unit: "ns"),
+            Metric(name: "busy drain", unit: "ns"),
             Metric(name: "fresh call", unit: "ns, into memory never used before"),
             Metric(name: "line", unit: "ns, to the other core and back"),
             Metric(name: "allocations", unit: "per post"),
@@ -184,8 +184,8 @@ private enum PostShape {
 private struct Line {
     /// Posts work for each index.
     let post: @Sendable (WorkTally, Range<Int>) -> Void
-    /// Holds the thread until it is released.
-    let hold: () -> Hold
+    /// Keeps the thread busy until it is released.
+    let busy: () -> BusyThread
     let stop: () -> Void
 }
 
@@ -209,10 +209,10 @@ private struct PostMeasure: LoopMeasure {
                     for index in range { loop.post(tally, index) }
                 }
             },
-            hold: {
-                let hold = Hold()
-                loop.post { hold.holdThread() }
-                return hold
+            busy: {
+                let busy = BusyThread()
+                loop.post { busy.keepBusy() }
+                return busy
             }, stop: { loop.stop() })
         return try measure(line, count, conditions)
     }
@@ -223,9 +223,9 @@ private struct PostMeasure: LoopMeasure {
         let loop = try L()
         let line = Line(
             post: { _, range in for index in range { loop.send(LoopCommand(index: index)) } },
-            hold: {
+            busy: {
                 loop.send(LoopCommand(index: -1))
-                return Hold.shared
+                return BusyThread.shared
             }, stop: { loop.stop() })
         return try measure(line, count, conditions)
     }
@@ -244,10 +244,10 @@ private struct PostMeasure: LoopMeasure {
         sample.values["cpu"] = Double(timed.cpu) * perPost
         if conditions.isTraced { return sample }
         if !isByMany {
-            sample.values["fresh call"] = Double(try heldPass(line, count).call) * perPost
-            let held = try heldPass(line, count)
-            sample.values["held call"] = Double(held.call) * perPost
-            sample.values["held drain"] = Double(held.drain) * perPost
+            sample.values["fresh call"] = Double(try busyPass(line, count).call) * perPost
+            let busy = try busyPass(line, count)
+            sample.values["busy call"] = Double(busy.call) * perPost
+            sample.values["busy drain"] = Double(busy.drain) * perPost
         }
         measure_allocations_start()
         _ = try pass(line, count)
@@ -308,16 +308,16 @@ private struct PostMeasure: LoopMeasure {
         }
     }
 
-    private func heldPass(_ line: Line, _ count: Int) throws -> Pass {
+    private func busyPass(_ line: Line, _ count: Int) throws -> Pass {
         let tally = makeTally()
         tally.reset(expecting: count)
-        let hold = line.hold()
-        hold.waitUntilHeld()
+        let busy = line.busy()
+        busy.waitUntilBusy()
         var pass = Pass()
         let start = nanoseconds()
         line.post(tally, 0..<count)
         let posted = nanoseconds()
-        hold.letGo()
+        busy.letGo()
         tally.wait()
         pass.call = posted - start
         pass.drain = nanoseconds() - posted

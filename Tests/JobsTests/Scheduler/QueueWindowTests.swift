@@ -2,6 +2,7 @@
 // a plain model of the store, in which an answer may come at any time.
 
 import Jobs
+import StoreTwin
 import Support
 import Testing
 
@@ -67,7 +68,7 @@ import Testing
     func `keeps order and loses nothing with a load in flight`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let limits = WindowLimits(countMax: 2 + random.below(6))
-        var model = Model(window: QueueWindow(limits, mayHoldMore: random.chance(50)))
+        var model = Model(window: QueueWindow(limits, mayHaveEarlierJobs: random.chance(50)))
         for _ in 0..<2_000 {
             switch random.below(10) {
             case ..<4: model.accept()
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func `a count that would become negative is 0 and is told`() {
-        var window = QueueWindow(WindowLimits(), mayHoldMore: false)
+        var window = QueueWindow(WindowLimits(), mayHaveEarlierJobs: false)
         window.add(byteCount: 10)
         let wasThere = window.remove(byteCount: 10)
         let isThereAgain = window.remove(byteCount: 10)

@@ -77,9 +77,9 @@ import Testing
         ) -> [Int64] {
             var moments: [Int64] = []
             // No clock was set back on the day before.
-            var latest = start - 1 + zone.offset(at: start - 1)
+            var latest = start - 1 + zone.span(at: start - 1).offset
             for moment in start..<end {
-                let shown = moment + zone.offset(at: moment)
+                let shown = moment + zone.span(at: moment).offset
                 if isFixed {
                     guard shown > latest else { continue }
                     let isDue = (latest + 1...shown).contains { fits(CivilTime(seconds: $0)) }

@@ -13,7 +13,7 @@ import Testing
             let rules = try zones[parts[0]] ?? zone(String(parts[0]))
             zones[parts[0]] = rules
             let moment = try #require(Int64(parts[1]))
-            #expect(rules.offset(at: moment) == Int64(parts[2]), "\(line)")
+            #expect(rules.span(at: moment).offset == Int64(parts[2]), "\(line)")
             count += 1
         }
         #expect(zones.count == 14 && count > 1_600)
@@ -33,13 +33,13 @@ import Testing
             }
             #expect(count > 1)
         }
-        #expect(TimeZoneRules.utc.offset(at: 0) == 0)
+        #expect(TimeZoneRules.utc.span(at: 0).offset == 0)
     }
 
     @Test func `knows the far future by its last line`() throws {
         let berlin = try zone("Europe/Berlin")
-        #expect(berlin.offset(at: try utc("9990-07-01 12:00")) == 7_200)
-        #expect(berlin.offset(at: try utc("9990-12-01 12:00")) == 3_600)
+        #expect(berlin.span(at: try utc("9990-07-01 12:00")).offset == 7_200)
+        #expect(berlin.span(at: try utc("9990-12-01 12:00")).offset == 3_600)
     }
 
     @Test func `is refused if its file is none, cut short or changed`() throws {

@@ -3,6 +3,7 @@
 
 import Glibc
 import Kernel
+import Support
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

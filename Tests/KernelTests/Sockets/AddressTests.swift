@@ -1,6 +1,7 @@
 // Proves addresses as text: which are accepted, and the errors of the others.
 
 import Kernel
+import Support
 import Testing
 
 @Suite struct AddressTests {
@@ -56,15 +57,6 @@ import Testing
             return
         }
         #expect(told.contains(reason))
-    }
-
-    @Test(arguments: [
-        ("127.0.0.1:1", true), ("127.255.0.9:1", true), ("[::1]:1", true),
-        ("[::ffff:127.0.0.1]:1", true), ("0.0.0.0:1", false), ("128.0.0.1:1", false),
-        ("[::]:1", false), ("[::ffff:1.2.3.4]:1", false), ("[fe80::1]:1", false),
-    ])
-    func `loopback addresses are known`(text: String, isLoopback: Bool) throws {
-        #expect(try TCPAddress(text).isLoopback == isLoopback)
     }
 
     @Test func `text with a slash is a path`() throws {

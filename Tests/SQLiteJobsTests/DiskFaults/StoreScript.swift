@@ -173,7 +173,7 @@ extension Contents {
                     Self.line(job, job.state, job.attempt) + (isWhole ? "" : " in disorder")
             }
         }
-        for job in try store.held() {
+        for job in try store.deferred() {
             live[job.id.number] = Self.line(job, job.state, job.attempt)
         }
         for job in try store.listEnded(thread: nil, state: nil, limit: .max, within: .none).jobs {

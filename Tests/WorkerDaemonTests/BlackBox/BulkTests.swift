@@ -20,7 +20,7 @@ import Testing
         let begun = try client.reply()
         guard let number = begun["id"]?.integer else { throw Unexpected("\(begun)") }
         try eventually("the run has ended") {
-            try client.call("BULK", "STATUS", .integer(number))["running"]?.boolean == false
+            try client.call("BULK", "STATUS", .integer(number))["running"] == .boolean(false)
         }
         return try client.call("BULK", "STATUS", .integer(number))
     }

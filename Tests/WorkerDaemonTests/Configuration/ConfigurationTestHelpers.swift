@@ -92,3 +92,10 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { String(text.prefix(60)) }
 }
+
+extension ConfigurationReader {
+    /// Checks the text of a configuration.
+    func parse(text: String, fileName: String) throws(ConfigurationError) -> Configuration {
+        try parse(bytes: Array(text.utf8), fileName: fileName)
+    }
+}

@@ -4,6 +4,7 @@
 import Jobs
 import RESP
 import RunLoopsTesting
+import StoreTwin
 import Support
 import Testing
 import WorkerDaemon

@@ -3,6 +3,7 @@
 
 import Jobs
 import Kernel
+import StoreTwin
 import Support
 import WorkerDaemon
 

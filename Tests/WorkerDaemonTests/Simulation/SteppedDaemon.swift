@@ -4,6 +4,7 @@
 
 import Jobs
 import Kernel
+import Support
 import TLS
 import WorkerThreads
 
@@ -86,8 +87,11 @@ final class SteppedDaemon {
     /// How often the live view was looked at.
     var liveLookCount: Int { service.live.lookCount }
 
-    /// Whether a look is due.
-    var isLiveTimerSet: Bool { service.live.isLookDue }
+    /// Whether the daemon's loop has something to do within a second, as a look that is due.
+    var isLiveTimerSet: Bool {
+        let loop = service.loop
+        return loop.nextTimerFireDate().map { loop.now.duration(to: $0) <= .seconds(1) } ?? false
+    }
 
     /// Keeps the store's thread from taking commands; `releaseStore` lets it go on.
     ///

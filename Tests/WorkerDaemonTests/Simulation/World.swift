@@ -6,6 +6,7 @@ import RESP
 import RunLoops
 import RunLoopsTesting
 import StoreTwin
+import Support
 import WorkerDaemon
 import WorkerThreads
 

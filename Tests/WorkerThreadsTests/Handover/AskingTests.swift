@@ -126,12 +126,12 @@ private func portError(_ body: () throws -> Void) -> PortError? {
                     served.note("timer")
                 })
             #expect(portError { _ = try port.askAndWait(1, timeout: .seconds(5)) } == .timedOut)
-            #expect(poller.manualClock.seconds == 5)
+            #expect(poller.manualClock.elapsed == .seconds(5))
             #expect(served.all.isEmpty)
             #expect(
                 portError { _ = try port.askAndWait(1, timeout: .seconds(5), serving: .default) }
                     == .timedOut)
-            #expect(poller.manualClock.seconds == 10)
+            #expect(poller.manualClock.elapsed == .seconds(10))
             #expect(served.all == ["timer"])
         }
         while kept.value.count < 2 { SystemThread.yield() }
@@ -247,7 +247,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
                 trace.note("got \((try? port.askAndWait(1, serving: "asked")) ?? 0)")
             }
             #expect(loop.run(for: .seconds(9)) == .stopped)
-            #expect(poller.manualClock.seconds == 2)
+            #expect(poller.manualClock.elapsed == .seconds(2))
         }
         #expect(trace.all == ["answered", "got 5"])
     }

@@ -189,7 +189,7 @@ struct LifeBooks: Sendable {
             linedAtStop = lined(for: player)
         }
         holdsAll = false
-        holdsSubmitted = life.holdsWaiting && (holdsSubmitted || player == .thread)
+        holdsSubmitted = life.beginsNothing && (holdsSubmitted || player == .thread)
     }
 
     mutating func begin(_ number: Int) {
@@ -248,7 +248,7 @@ struct LifeBooks: Sendable {
     /// The work of a nested run that begins now.
     func beginNest() -> (waiting: [Int], changeCount: Int) {
         // Items that waited for room may have been refused.
-        let isSure = !life.holdsWaiting && linedAtStop.upperBound == 0
+        let isSure = !life.beginsNothing && linedAtStop.upperBound == 0
         let tasks = items.indices.filter(isTaskThatWaits)
         let messages = items.indices.filter { items[$0].waits(as: .message) }
         let performs = items.indices.filter { items[$0].waits(as: .performed) }
@@ -290,7 +290,7 @@ struct LifeBooks: Sendable {
     mutating func settled(now: Instant, hasEnded: Bool) {
         if hasEnded { return }
         if life.stop != nil { faults.append("told to stop, and asleep") }
-        if life.holdsWaiting {
+        if life.beginsNothing {
             holdsSubmitted = true
             holdsAll = true
             return

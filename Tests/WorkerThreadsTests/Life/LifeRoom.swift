@@ -114,7 +114,7 @@ extension LifeBooks {
     mutating func settledRoom(waitingCount: Int, newcomerCount: Int) {
         let taken = taken(for: .thread)
         let isRight =
-            life.holdsWaiting
+            life.beginsNothing
             ? waitingCount <= room.limit && (newcomerCount == 0 || waitingCount == room.limit)
                 && (shownCount...taken.upperBound).contains(waitingCount + newcomerCount)
             : waitingCount == 0 && newcomerCount == 0

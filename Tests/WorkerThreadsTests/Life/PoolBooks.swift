@@ -210,7 +210,7 @@ struct PoolBooks: Sendable {
     ) {
         guard change(&lives[member]) else { return }
         if lives[member].stop != nil && !isLast { stoppedEarly.insert(member) }
-        if lives[member].holdsWaiting {
+        if lives[member].beginsNothing {
             if player == member { held.insert(member) }
         } else {
             held.remove(member)
@@ -270,7 +270,7 @@ struct PoolBooks: Sendable {
         formerTakenCount = 0
         hear()
         lastMembers = [:]
-        for member in lives.indices where lives[member].holdsWaiting { held.insert(member) }
+        for member in lives.indices where lives[member].beginsNothing { held.insert(member) }
         let stays = { [lives, parked] (member: Int) in
             lives[member].isPaused || parked.contains { $0.member == member }
         }

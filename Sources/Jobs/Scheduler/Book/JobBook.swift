@@ -1,7 +1,7 @@
 // All jobs in memory: the active ones, and ended ones within limits.
 //
 // Each job is one object (`JobEntry`). A table leads from its number to it, a chain has all in the
-// order in which they came, a tally per thread counts its jobs by state, and a queue holds the
+// order in which they came, a tally per thread counts its jobs by state, and a queue has the
 // ended ones in the order in which they will be forgotten.
 //
 // A job that has not ended is active, or a stopped thread or a shutdown has left it to the store.

@@ -82,7 +82,7 @@ package final class JobEntry {
         var turn: UInt64 = 0
         var release: Alarms.Handle?
         var isOfferPending = false
-        var isHeldOver = false
+        var isInherited = false
         var isInHands = false
         var goesByClock: Bool
         var isAskedToEnd = false
@@ -233,7 +233,7 @@ package final class JobEntry {
 
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
     /// those of its order wait for its end.
-    var isHeldOver: Bool { unsafe contents.isHeldOver }
+    var isInherited: Bool { unsafe contents.isInherited }
 
     /// Whether that worker may have it now: then it counts as running.
     var isInHands: Bool { unsafe contents.isInHands }
@@ -277,16 +277,16 @@ package final class JobEntry {
         unsafe contents.expiresAt = .max
         attempt = nil
         goesByClock = false
-        unsafe contents.isHeldOver = false
+        unsafe contents.isInherited = false
         unsafe contents.isInHands = false
         stuckSince = nil
     }
 
     /// A worker in another process had begun it: it expires no more.
-    func hasBegunElsewhere(isHeldOver: Bool = false) {
+    func hasBegunElsewhere(isInherited: Bool = false) {
         unsafe contents.expiresAt = .max
-        unsafe contents.isInHands = isHeldOver
-        if isHeldOver { unsafe contents.isHeldOver = true }
+        unsafe contents.isInHands = isInherited
+        if isInherited { unsafe contents.isInherited = true }
     }
 
     /// Its worker has vanished: another attempt follows, beside its retries.
@@ -298,7 +298,7 @@ package final class JobEntry {
     }
 
     /// Whether the jobs behind it in its order wait until it has ended.
-    var holdsUpOthers: Bool { retry.blocks || isHeldOver }
+    var holdsUpOthers: Bool { retry.blocks || isInherited }
 
     /// Its turn has come.
     ///

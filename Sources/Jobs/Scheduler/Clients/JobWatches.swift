@@ -31,7 +31,7 @@ package struct JobUpdate: Equatable, Sendable {
 
 /// The jobs that are watched, and the clients that watch them, by their numbers.
 ///
-/// Invariant: both directions hold the same pairs.
+/// Invariant: both directions have the same pairs.
 package struct JobWatches {
     /// How many jobs one client may watch.
     package static let countMax = 1_000
@@ -153,4 +153,15 @@ final class WatchRequest {
         missingCount -= 1
         return missingCount == 0
     }
+}
+
+/// The clients that watch jobs, and the kinds of news that the driver wants.
+package struct Audience {
+    package var watches = JobWatches()
+    /// Whether the driver wants the effect `roomMayBe`.
+    package var awaitsRoom = false
+    /// Whether the driver wants the effect `change`.
+    package var followsChanges = false
+    /// Whether the oldest waiting jobs are noted, for `oldestWaiting`.
+    var notesOldestWaiting = false
 }

@@ -76,7 +76,7 @@ package final class HoldUp {
     let thread: String
     /// Its place in the chain of its thread.
     fileprivate(set) var slot = 0
-    private var held: [JobID: JobEntry] = [:]
+    private var waiting: [JobID: JobEntry] = [:]
     /// Other jobs of the order that were between two attempts when this hold-up was under way, in
     /// the order in which they came: since a restart, or while the blocker's handler was away.
     private(set) var followers: [JobEntry] = []
@@ -87,18 +87,18 @@ package final class HoldUp {
     }
 
     /// A job waits from now on.
-    func hold(_ job: JobEntry) { held[job.id] = job }
+    func add(_ job: JobEntry) { waiting[job.id] = job }
 
     /// Another job of the order would hold up the rest as well.
     func follow(_ job: JobEntry) { followers.append(job) }
 
     /// A job waits no more.
-    func forget(_ id: JobID) { held[id] = nil }
+    func forget(_ id: JobID) { waiting[id] = nil }
 
-    /// Removes all held jobs and returns them in turn.
+    /// Removes all held-up jobs and returns them in turn.
     func takeAll() -> [JobEntry] {
-        defer { held = [:] }
-        return held.values.sorted { $0.turn < $1.turn }
+        defer { waiting = [:] }
+        return waiting.values.sorted { $0.turn < $1.turn }
     }
 }
 

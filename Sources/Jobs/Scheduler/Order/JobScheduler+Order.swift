@@ -43,12 +43,12 @@ extension JobScheduler {
     mutating func offerInOrder(_ job: JobEntry) {
         orders.turnCount += 1
         job.takeTurn(orders.turnCount)
-        offerOrHoldBack(job)
+        offerOrHoldUp(job)
     }
 
     /// The same for a job whose turn had come before.
-    mutating func offerOrHoldBack(_ job: JobEntry) {
-        if let holdUp = holdUp(before: job) { holdBack(job, holdUp) } else { offer(job) }
+    mutating func offerOrHoldUp(_ job: JobEntry) {
+        if let holdUp = holdUp(before: job) { letWait(job, holdUp) } else { offer(job) }
     }
 
     private mutating func offer(_ job: JobEntry) {
@@ -69,22 +69,22 @@ extension JobScheduler {
         return nil
     }
 
-    private mutating func holdBack(_ job: JobEntry, _ holdUp: HoldUp) {
+    private mutating func letWait(_ job: JobEntry, _ holdUp: HoldUp) {
         // Going down, and the job to follow has gone: it would wait for ever.
         if stage.isRefusing, book.active(holdUp.blocker) == nil { return abandon(job) }
         job.move(to: .heldUp(holdUp))
-        holdUp.hold(job)
+        holdUp.add(job)
     }
 
     private mutating func abandon(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
         tellWaiters(of: job, .failed(.abandoned))
         if let queue = job.queue { parkAsStored(job, queue) } else { book.deactivate(job) }
-        abandonHeld(by: job)
+        abandonHeldUp(by: job)
     }
 
     /// Abandons the jobs behind one that a shutdown has left to the store.
-    private mutating func abandonHeld(by job: JobEntry) {
+    private mutating func abandonHeldUp(by job: JobEntry) {
         for other in keepHoldUp(by: job)?.takeAll() ?? [] { abandon(other) }
     }
 
@@ -93,7 +93,7 @@ extension JobScheduler {
     mutating func keepHoldUp(by job: JobEntry) -> HoldUp? {
         guard let order = job.orders.own, let holdUp = order.holdUp, holdUp.blocker == job.id
         else { return nil }
-        orders.heldUntilRestart.append(order)
+        orders.heldUpUntilRestart.append(order)
         return holdUp
     }
 
@@ -141,7 +141,7 @@ extension JobScheduler {
         return job
     }
 
-    /// Holds back all that follows a job whose failed attempt is to be made good first.
+    /// Holds up all that follows a job whose failed attempt is to be made good first.
     mutating func holdUpOthers(behind job: JobEntry) {
         guard job.retry.blocks, let order = job.orders.own else { return }
         let holdUp = holdUp(of: order, by: job)
@@ -157,10 +157,10 @@ extension JobScheduler {
                 continue
             }
             retract(other)
-            holdBack(other, holdUp)
+            letWait(other, holdUp)
         }
         guard stage.isRefusing, book.active(job.id) == nil else { return }
-        abandonHeld(by: job)
+        abandonHeldUp(by: job)
     }
 
     /// Notes that a job is between two attempts since before the restart.
@@ -174,7 +174,7 @@ extension JobScheduler {
                 withdrawAttempt(of: other)
             else { continue }
             retract(other)
-            holdBack(other, holdUp)
+            letWait(other, holdUp)
         }
     }
 
@@ -202,7 +202,7 @@ extension JobScheduler {
             _ = self.holdUp(of: order, by: next)
         }
         for other in holdUp.takeAll() where book.active(other.id) === other {
-            offerOrHoldBack(other)
+            offerOrHoldUp(other)
         }
     }
 

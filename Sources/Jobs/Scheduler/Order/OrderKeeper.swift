@@ -18,7 +18,7 @@ package struct OrderKeeper {
     var holdUps = HoldUps()
     /// The orders whose blockers a shutdown has left to the store: jobs that are loaded later wait
     /// too.
-    var heldUntilRestart: [JobOrder] = []
+    var heldUpUntilRestart: [JobOrder] = []
     /// How many turns have come: the number of the latest one.
     var turnCount: UInt64 = 0
     /// How many jobs were looked at because one before them failed: the cost of a failure.

@@ -113,17 +113,18 @@ package final class JobQueue {
     /// Whether a load has failed, and another one follows in a while.
     var isLoadDue = false
 
-    /// - Parameter mayHoldMore: whether the store may have jobs of an earlier run.
+    /// - Parameter mayHaveEarlierJobs: whether the store may have jobs of an earlier run.
     init(
         _ name: QueueName, of group: ThreadGroup, load: JobLoad, limits: WindowLimits,
-        miscounts: Miscounts, mayHoldMore: Bool
+        miscounts: Miscounts, mayHaveEarlierJobs: Bool
     ) {
         self.name = name
         self.group = group
         self.load = load
         self.miscounts = miscounts
-        window = QueueWindow(limits, mayHoldMore: mayHoldMore)
-        unsafe uncheckedDelayed = DelayedWindow(limits, horizon: mayHoldMore ? .first : .last)
+        window = QueueWindow(limits, mayHaveEarlierJobs: mayHaveEarlierJobs)
+        unsafe uncheckedDelayed = DelayedWindow(
+            limits, horizon: mayHaveEarlierJobs ? .first : .last)
     }
 
     // MARK: - Ownership

@@ -31,20 +31,20 @@ package struct JobQueues {
 
     /// The queue of a name, made if there is none.
     mutating func queue(
-        _ name: QueueName, of group: ThreadGroup, mayHoldMore: Bool = false
+        _ name: QueueName, of group: ThreadGroup, mayHaveEarlierJobs: Bool = false
     ) -> JobQueue {
         if let recent, recent.name == name { return recent }
-        let queue = byName[name] ?? make(name, of: group, mayHoldMore: mayHoldMore)
+        let queue = byName[name] ?? make(name, of: group, mayHaveEarlierJobs: mayHaveEarlierJobs)
         recent = queue
         return queue
     }
 
     private mutating func make(
-        _ name: QueueName, of group: ThreadGroup, mayHoldMore: Bool
+        _ name: QueueName, of group: ThreadGroup, mayHaveEarlierJobs: Bool
     ) -> JobQueue {
         let queue = JobQueue(
             name, of: group, load: load, limits: window, miscounts: miscounts,
-            mayHoldMore: mayHoldMore)
+            mayHaveEarlierJobs: mayHaveEarlierJobs)
         byName[name] = queue
         all.append(queue)
         return queue

@@ -30,10 +30,10 @@ package struct QueueWindow: Sendable {
     package private(set) var inMemory = JobAmount()
     private let limits: WindowLimits
 
-    /// - Parameter mayHoldMore: whether the store may have jobs of an earlier run.
-    package init(_ limits: WindowLimits, mayHoldMore: Bool) {
+    /// - Parameter mayHaveEarlierJobs: whether the store may have jobs of an earlier run.
+    package init(_ limits: WindowLimits, mayHaveEarlierJobs: Bool) {
         self.limits = limits
-        extent = mayHoldMore ? .partial : .whole
+        extent = mayHaveEarlierJobs ? .partial : .whole
     }
 
     /// Whether every job in turn is in memory.
@@ -41,7 +41,7 @@ package struct QueueWindow: Sendable {
 
     /// Whether jobs may be parked, memory has room for them, and no load is in flight.
     ///
-    /// Nothing would bring them: this holds only between a change and the `nextLoad` that follows
+    /// Nothing would bring them: this is so only between a change and the `nextLoad` that follows
     /// it.
     package var wantsLoad: Bool { extent == .partial && hasRoom }
 
@@ -100,4 +100,23 @@ package struct QueueWindow: Sendable {
     private var hasRoom: Bool {
         inMemory.count <= limits.countMax / 2 && inMemory.byteCount <= limits.byteCountMax / 2
     }
+}
+
+/// The size of the part of a queue that is in memory: once for jobs in turn, once for delayed jobs.
+package struct WindowLimits: Sendable {
+    /// How many jobs.
+    package var countMax = 8_192
+    /// How many bytes their payloads may have together.
+    package var byteCountMax = 16 << 20
+    /// How many come with one load: neither thread is kept from others for long.
+    package var loadCountMax = 1_024
+    /// How many rows of before are counted at once, before others have their turn.
+    package var countedAtOnce = 2_000
+    /// How many jobs one transaction fires; more of them take several.
+    package var changedAtOnce = 1_000
+    /// How many it lets run again, drops or takes back: each takes statements of its own.
+    package var settledAtOnce: Int { max(1, changedAtOnce / 4) }
+
+    /// The limits of the daemon.
+    package init() {}
 }

@@ -97,7 +97,7 @@ extension SchedulerSimulation {
         if driver.scheduler.stalledQueueCount > 0 { fail("a queue has stalled") }
         for job in driver.scheduler.book.activeJobs {
             // Before its commit it is known to no client.
-            if job.isStored, driver.scheduler.store.commits.mayHold(job.id) { continue }
+            if job.isStored, driver.scheduler.store.commits.mayContain(job.id) { continue }
             // Claimed again after its release was told: its alarm is due at once.
             if job.job.state == .delayed, let dueAt = job.job.dueAt,
                 dueAt <= driver.scheduler.now.unixMilliseconds,

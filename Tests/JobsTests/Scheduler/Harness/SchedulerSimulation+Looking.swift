@@ -13,7 +13,7 @@ extension SchedulerSimulation {
         else { return }
         let (first, second, third) = (reply(), reply(), reply())
         driver.input { $0.describe(entry.id, first) }
-        driver.input { $0.list(thread: nil, state: nil, limit: 20, second) }
+        driver.input { $0.goOn(Listing(thread: nil, state: nil, limit: 20, second)) }
         payloads[third.number] = entry.id
         driver.input { $0.payload(of: entry.id, third) }
     }

@@ -252,7 +252,7 @@ final class SchedulerSimulation {
             // that a worker holds since before the restart goes first.
             let goesFirst =
                 entry.blocks && entry.begun > 0
-                && (entry.id < other.id || entry.isBetweenAttempts) || entry.wasHeldOver
+                && (entry.id < other.id || entry.isBetweenAttempts) || entry.wasInherited
             if other.blocks, other.isBetweenAttempts, !hasLeft, !goesFirst,
                 state(of: other.id)?.isEnded == false
             {
@@ -339,13 +339,13 @@ final class SchedulerSimulation {
         count("crashed")
         life += 1
         driver.crash()
-        for entry in entries.values { (entry.heldNumber, entry.wasHeldOver) = (nil, false) }
+        for entry in entries.values { (entry.heldNumber, entry.wasInherited) = (nil, false) }
         for id in driver.heldOver.keys {
             count("held over")
             guard let entry = entries[id] else { continue }
             // Of a job that a lost answer named, beginnings may be unknown.
             if entry.life >= 0 { entry.heldNumber = entry.lastNumber }
-            entry.wasHeldOver = true
+            entry.wasInherited = true
         }
         asked = [:]
         cancels = [:]

@@ -29,7 +29,7 @@ final class SimulatedJob {
     /// The number of the attempt that a worker of an earlier life holds.
     var heldNumber: Int?
     /// Whether a worker held it when this life began: then it goes before all others.
-    var wasHeldOver = false
+    var wasInherited = false
 
     /// - Parameter acceptedAt: the moment that the scheduler gave it.
     init(

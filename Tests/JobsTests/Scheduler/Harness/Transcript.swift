@@ -97,7 +97,7 @@ final class Transcript {
             for group in driver.groups { group.stopped.insert(rest[0]) }
         case "list":
             let reply = reply()
-            driver.input { $0.list(thread: nil, state: nil, limit: 10, reply) }
+            driver.input { $0.goOn(Listing(thread: nil, state: nil, limit: 10, reply)) }
         case "cancel": try cancel(rest[0])
         case "release":
             let reply = reply()

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The requests of one thread that wait for a mode, by number.
 ///
 /// The taker of a request, the block that runs or the thread that ends, is the one to answer it.
-struct HeldPerforms: ~Copyable, Sendable {
+struct ModeRequests: ~Copyable, Sendable {
     // Not private: the compiler (6.3) must see it where the thread's core is laid out.
     struct State {
         var waiting: [UInt64: PerformRequest] = [:]

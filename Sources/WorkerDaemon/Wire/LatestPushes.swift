@@ -1,12 +1,12 @@
-// Pushes held back for a client that reads slowly: of each subject only the latest. Pure.
+// Pushes that wait for a client that reads slowly: of each subject only the latest. Pure.
 
 package import RESP
 internal import Structures
 
 /// Pushes that wait until the client has read the bytes in flight.
-package struct HeldPushes {
+package struct LatestPushes {
     private var latest: [UInt64: RESPValue] = [:]
-    /// Each subject once, in the order in which they were first held.
+    /// Each subject once, in the order in which they first came.
     private var subjects = FIFO<UInt64>()
 
     package init() {}
@@ -14,8 +14,8 @@ package struct HeldPushes {
     package var count: Int { latest.count }
     package var isEmpty: Bool { latest.isEmpty }
 
-    /// Holds a push in place of an earlier one about the same subject.
-    package mutating func hold(_ push: RESPValue, about subject: UInt64) {
+    /// Keeps a push in place of an earlier one about the same subject.
+    package mutating func put(_ push: RESPValue, about subject: UInt64) {
         if latest.updateValue(push, forKey: subject) == nil { subjects.append(subject) }
     }
 
@@ -37,5 +37,5 @@ package struct HeldPushes {
         subjects = kept
     }
 
-    package mutating func removeAll() { self = HeldPushes() }
+    package mutating func removeAll() { self = LatestPushes() }
 }

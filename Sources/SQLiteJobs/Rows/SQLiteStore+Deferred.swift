@@ -167,7 +167,7 @@ extension SQLiteStore {
     /// The first delayed or buffered jobs of a queue in a span, without their payloads.
     ///
     /// - Complexity: O(limit).
-    package func listHeld(
+    package func listDeferred(
         _ queue: QueueName, state: JobState, in span: JobSpan = JobSpan(), limit: Int
     ) throws(StoreFault) -> [Job] {
         let places =
