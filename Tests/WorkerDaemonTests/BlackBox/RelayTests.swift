@@ -189,6 +189,19 @@ struct RelayTests {
         }
     }
 
+    @Test func `clients that were passed on to a stopped node are closed at the takeover`() throws {
+        let nodes = try TestNodes()
+        nodes.check {
+            let client = try nodes.second.connect()
+            try nodes.first.daemon.send(.stop)
+            try client.send("PING")
+            #expect(try client.repliesUntilClosed().isEmpty)
+            try nodes.second.daemon.waitUntilListening()
+            try nodes.first.daemon.send(.continue)
+            #expect(try nodes.first.daemon.end() == "exit status 69")
+        }
+    }
+
     @Test func `a third node follows the seat to the second`() throws {
         let nodes = try TestNodes()
         let third = try TestNode("c", in: nodes.database)
@@ -296,6 +309,13 @@ struct RelayTests {
                     ])
                 #expect(shown[0]["http"]?.text == "http://\(nodes.first.http)")
             }
+            let shown = try nodes.workerctl("nodes")
+            #expect(shown.contains("redis://\(nodes.second.address)"), "\(shown)")
+            let findings = try nodes.workerctl("doctor")
+            #expect(findings.contains("a serves, 1 other waiting"), "\(findings)")
+            _ = try nodes.sql("UPDATE workerd.nodes SET commands = NULL WHERE name = 'b'")
+            let warned = try nodes.workerctl("doctor")
+            #expect(warned.contains("clients are not passed on to b: no address"), "\(warned)")
             try nodes.first.daemon.send(.kill)
             try nodes.second.daemon.waitUntilListening()
             let left = try nodes.second.daemon.connect().call("NODES").elements ?? []

@@ -102,5 +102,12 @@ struct TestNodes {
         }
     }
 
+    /// The output of `workerctl` about the first.
+    func workerctl(_ arguments: String...) throws -> String {
+        try ProgramRun(
+            "\(try productsDirectory())/workerctl", ["--socket", first.daemon.socket] + arguments
+        ).output
+    }
+
     func sql(_ text: String) throws -> String { try PostgreSQLServer.run(text, at: database) }
 }
