@@ -46,7 +46,7 @@ extension SocketAddress {
     /// TCP connects in the background and poll waits for the outcome: a blocking connect that a
     /// signal interrupts could not be called again.
     private func connectTCP(_ timeoutMilliseconds: Int) throws(SystemError) -> Descriptor {
-        let descriptor = try beginConnecting()
+        let descriptor = try startConnecting()
         let limit = CInt(clamping: timeoutMilliseconds)
         if try !waitUntilReady(
             descriptor.number, for: CShort(POLLOUT), timeoutMilliseconds: limit)
@@ -60,6 +60,9 @@ extension SocketAddress {
 
     /// Begins to connect to a TCP server, in the background.
     ///
+    /// The connection ends if the server's machine has answered nothing for two minutes, as those
+    /// of a `Listener` do.
+    ///
     /// - Returns: a non-blocking, close-on-exec socket; it is ready for writing when the outcome is
     ///   there for `checkConnected`.
     /// - Throws: EMFILE, ENETUNREACH and the like.
@@ -67,6 +70,12 @@ extension SocketAddress {
     /// - Blocks: never.
     /// - Source: connect(2), EINPROGRESS.
     package func beginConnecting() throws(SystemError) -> Descriptor {
+        let descriptor = try startConnecting()
+        try Listener.prepareTCP(descriptor)
+        return descriptor
+    }
+
+    private func startConnecting() throws(SystemError) -> Descriptor {
         let descriptor = try Descriptor.socket(family: family, isNonBlocking: true)
         try descriptor.setOption("TCP_NODELAY", CInt(IPPROTO_TCP), TCP_NODELAY, 1)
         // EINTR cannot happen here: a non-blocking connect does not wait.

@@ -85,8 +85,8 @@ final class NodeEntry {
     }
 
     /// The daemons that live, as a session sees them; none in tables of an older version.
-    static func all(on connection: ServerConnection) throws(ServerError) -> StoreNodes {
-        guard try hasTable(on: connection) else { return StoreNodes() }
+    func all(on connection: ServerConnection) throws(ServerError) -> StoreNodes {
+        if holder !== connection, try !Self.hasTable(on: connection) { return StoreNodes() }
         var parameters = Parameters()
         parameters.add(Int64(ServerSchema.nodeLockClass))
         parameters.add(Int64(ServerSchema.lockClass))
@@ -94,7 +94,7 @@ final class NodeEntry {
         let rows = try connection.rows(
             """
             WITH locks AS MATERIALIZED (SELECT pid, classid, objid FROM pg_locks
-                    WHERE locktype = 'advisory' AND granted AND database = \(database)),
+                    WHERE locktype = 'advisory' AND granted AND database = \(Self.database)),
                 holder AS MATERIALIZED (SELECT pid FROM locks
                     WHERE classid = $2::bigint::oid AND objid = $3::bigint::oid)
             SELECT s.epoch, (extract(epoch FROM s.taken_at) * 1000)::bigint,

@@ -249,7 +249,7 @@ final class Seat {
     private func holder(on connection: ServerConnection) throws(StoreFault) -> SeatHolder {
         let nodes = try asking { () throws(ServerError) in
             try entry.enter(on: connection)
-            return try NodeEntry.all(on: connection)
+            return try entry.all(on: connection)
         }
         if let node = nodes.all.first(where: \.serves) { return .node(node) }
         return nodes.isSeatTaken ? .unknown : .nobody
@@ -293,7 +293,7 @@ final class Seat {
     /// The daemons that share the database.
     func nodes() throws(StoreFault) -> StoreNodes {
         let connection = try connected()
-        return try asking { () throws(ServerError) in try NodeEntry.all(on: connection) }
+        return try asking { () throws(ServerError) in try entry.all(on: connection) }
     }
 
     // MARK: - Steps

@@ -17,21 +17,29 @@ enum NodeCommands {
     ) throws -> RESPValue? {
         let reply = session.reserve()
         let (loop, confined) = (service.loop, Confined(service, to: service.loop))
-        service.driver.store.askForNodes { result in
-            loop.perform {
-                let service = confined.value
-                switch result {
-                case .success(let nodes?):
-                    let isTrusted = service.driver.store.isTrusted
-                    service.answer(
-                        reply, .array(nodes.all.map { describe($0, nodes, isTrusted: isTrusted) }))
-                case .success(nil): service.answer(reply, .array([describeOnly(service)]))
-                case .failure(let fault):
-                    service.answer(reply, WireError(.busy, "\(fault)").reply)
+        // One question at a time: each is a turn of the store.
+        service.askForState(session, reply) {
+            confined.value.driver.store.askForNodes { result in
+                loop.perform {
+                    let service = confined.value
+                    service.answer(reply, answer(result, service))
+                    service.endState(reply)
                 }
             }
         }
         return nil
+    }
+
+    private static func answer(
+        _ result: Result<StoreNodes?, StoreFault>, _ service: Service
+    ) -> RESPValue {
+        switch result {
+        case .success(let nodes?):
+            let isTrusted = service.driver.store.isTrusted
+            return .array(nodes.all.map { describe($0, nodes, isTrusted: isTrusted) })
+        case .success(nil): return .array([describeOnly(service)])
+        case .failure(let fault): return WireError(.busy, "\(fault)").reply
+        }
     }
 
     private static func describe(

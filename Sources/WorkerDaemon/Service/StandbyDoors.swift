@@ -15,6 +15,8 @@ final class StandbyDoors: Sendable {
         var relay: Confined<Relay>?
         var heartbeat: Confined<ThreadRunLoop.Timer>?
         var fault: DaemonError?
+        /// The owner of the store at the last look.
+        var holder: SeatHolder?
     }
 
     private let configuration: Configuration
@@ -87,11 +89,15 @@ final class StandbyDoors: Sendable {
         }
     }
 
-    /// Passes clients on to the daemon that has the store.
+    /// Passes clients on to the daemon that has the store; `io` sleeps while that is the same.
     ///
     /// - Thread: any but `io`.
     func follow(_ holder: SeatHolder) {
-        guard let relay = state.withLock({ $0.relay }) else { return }
+        let (relay, isSame) = state.withLock { state in
+            defer { state.holder = holder }
+            return (state.relay, state.holder == holder && holder != .unknown)
+        }
+        guard let relay, !isSame else { return }
         try? io.post { relay.value.follow(holder) }
     }
 

@@ -124,13 +124,16 @@ final class Relay {
 
     private func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
+        if let refusal = refusal(of: ends, at: door) {
+            // A courtesy, which may not arrive: a client that is told in order has a place.
+            if let words = words("ERR \(refusal)", at: door) {
+                _ = try? socket.send(contentsOf: words)
+            }
+            return
+        }
         lastNumber += 1
         let number = lastNumber
         let connection = RelayedConnection(number, socket, ends, door, self)
-        let placeCount = Service.placeCount(
-            configuration.limits, asksForPassword: door.asksForPassword, doors.map(\.door))
-        var refusal = connections.count < placeCount ? nil : "max number of clients reached"
-        if refusal == nil, door.asksForPassword { refusal = strangers.refusal(of: ends.network) }
         connections[number] = connection
         do throws(SystemError) {
             try connection.start()
@@ -138,11 +141,18 @@ final class Relay {
             return connection.close("it can't be watched: \(error)")
         }
         log.debug("client \(number) came in \(ends), to be passed on")
-        if let refusal { return connection.refuse("ERR \(refusal)") }
         guard door.asksForPassword else { return }
         strangers.insert(number, from: ends.network)
         let relay = Confined(self, to: loop)
         loop.schedule(after: Self.silence) { relay.value.endSilence(of: number) }
+    }
+
+    /// Why there is no place for a client; nil if there is one.
+    private func refusal(of ends: PeerInfo, at door: Door) -> String? {
+        let placeCount = Service.placeCount(
+            configuration.limits, asksForPassword: door.asksForPassword, doors.map(\.door))
+        guard connections.count < placeCount else { return "max number of clients reached" }
+        return door.asksForPassword ? strangers.refusal(of: ends.network) : nil
     }
 
     /// A client of a TCP door has been here for a while: from here on the serving daemon says

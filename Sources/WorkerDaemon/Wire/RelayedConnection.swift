@@ -77,6 +77,7 @@ final class RelayedConnection {
     /// Reads in one go, before others get their turn.
     private static let readCountMax = 8
     private static let connectPatience = Duration.seconds(3)
+    private static let connectPause = Duration.milliseconds(500)
     /// How long an end may go on when the other one has ended.
     private static let farewell = Duration.seconds(2)
 
@@ -160,13 +161,19 @@ final class RelayedConnection {
     }
 
     /// Leaves the client's bytes where they are until a daemon serves.
-    private func hold() {
+    ///
+    /// - Parameter pause: after how much time the next step is tried again; nil for not before
+    ///   another daemon has the seat.
+    private func hold(retryAfter pause: Duration? = nil) {
         state = .held
         client.port?.interest = []
-        let end = heldUntil ?? relay.loop.now.advanced(by: Relay.patience)
+        let now = relay.loop.now
+        let end = heldUntil ?? now.advanced(by: Relay.patience)
         heldUntil = end
-        endAt(end) {
-            $0.refuse("BUSY no node that serves is reached: a takeover takes seconds, try again")
+        endAt(min(end, pause.map { now.advanced(by: $0) } ?? end)) { connection in
+            guard connection.relay.loop.now >= end else { return connection.goOn() }
+            connection.refuse(
+                "BUSY no node that serves is reached: a takeover takes seconds, try again")
         }
     }
 
@@ -235,13 +242,12 @@ final class RelayedConnection {
         endAt(relay.loop.now.advanced(by: Self.connectPatience)) { $0.leaveServer() }
     }
 
-    /// There is no connection to the daemon that serves, and nothing was sent: tried again at the
-    /// next look at the seat.
+    /// There is no connection to the daemon that serves, and nothing was sent: tried again soon.
     private func leaveServer() {
         server?.close()
         server = nil
         node = nil
-        hold()
+        hold(retryAfter: Self.connectPause)
     }
 
     private func serverIsReady(_ address: SocketAddress) {
