@@ -222,6 +222,8 @@ struct RelayTests {
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "b").text == "b")
             let direct = try nodes.second.daemon.connect()
             #expect(try direct.figure("total_jobs_done") == 1)
+            try nodes.first.daemon.send(.continue)
+            #expect(try nodes.first.daemon.end() == "exit status 69")
         }
     }
 
