@@ -4,6 +4,8 @@
 package import Jobs
 package import Journals
 package import Kernel
+internal import RunLoops
+internal import Synchronization
 package import WorkerThreads
 
 /// Keeps jobs in a PostgreSQL database, written on a thread of its own.
@@ -17,10 +19,12 @@ package final class PostgreSQLJournal: JournalStore {
     package let journal: JournalThread
     private let closing: Latch
     private let trust: Trust
+    private let store: Confined<PostgreSQLStore>
 
     /// Takes the seat of a database on a thread of its own.
     ///
     /// - Parameters:
+    ///   - card: shown to other daemons with the same database.
     ///   - attemptsPath: the file in which attempts are noted, on this machine.
     ///   - payloadByteCountMax: the largest payload that SQL may submit.
     ///   - selectors: the selectors that have a handler.
@@ -31,7 +35,8 @@ package final class PostgreSQLJournal: JournalStore {
     /// - Throws: `StoreFault`, or the error of a failed thread start.
     /// - Blocks: for the server.
     package static func open(
-        _ address: ServerAddress, attemptsPath: String, limits: StoreLimits,
+        _ address: ServerAddress, card: NodeCard = NodeCard(name: "workerd"),
+        attemptsPath: String, limits: StoreLimits,
         payloadByteCountMax: Int = 512 << 20, serving selectors: Set<String>,
         window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, log: StoreLog, standby: SeatStandby? = nil,
@@ -39,8 +44,10 @@ package final class PostgreSQLJournal: JournalStore {
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
         let (closing, trust) = (Latch(), Trust())
         let wall = clocks.wall
+        let made = Mutex<Confined<PostgreSQLStore>?>(nil)
         @Sendable func open() throws -> JournalThread.Opened {
-            let seat = Seat(address, closing: closing, log: log, whenLost: whenLost)
+            let seat = Seat(
+                address, NodeEntry(card), closing: closing, log: log, whenLost: whenLost)
             try seat.take(standby)
             let store = try PostgreSQLStore(seat, trust, limits: limits, window: window)
             let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
@@ -50,6 +57,8 @@ package final class PostgreSQLJournal: JournalStore {
             let attempts = try recovering.makeAttempts()
             try store.limitSubmits(payloadByteCountMax)
             try seat.noteOpened()
+            let confined = Confined(store, to: ThreadRunLoop.current)
+            made.withLock { $0 = confined }
             return JournalThread.Opened(store, counter, recovery, attempts)
         }
         let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
@@ -63,13 +72,18 @@ package final class PostgreSQLJournal: JournalStore {
                 }
             }
         }
-        return (PostgreSQLJournal(address, journal, closing, trust), recovery)
+        guard let store = made.withLock({ $0 }) else {
+            preconditionFailure("an open journal has a store")
+        }
+        return (PostgreSQLJournal(address, journal, closing, trust, store), recovery)
     }
 
     private init(
-        _ address: ServerAddress, _ journal: JournalThread, _ closing: Latch, _ trust: Trust
+        _ address: ServerAddress, _ journal: JournalThread, _ closing: Latch, _ trust: Trust,
+        _ store: Confined<PostgreSQLStore>
     ) {
         self.trust = trust
+        self.store = store
         self.address = address
         self.journal = journal
         self.closing = closing
@@ -84,6 +98,19 @@ package final class PostgreSQLJournal: JournalStore {
     ) throws(BackupError) -> any StoreBackup {
         throw BackupError(
             .invalid, "jobs are in \(self.name): back up that database, for example with pg_dump")
+    }
+
+    package func askForNodes(
+        _ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void
+    ) {
+        let (store, name) = (store, name)
+        do throws(SubmitError) {
+            try thread.post {
+                answer(Result { () throws(StoreFault) in try store.value.nodes() })
+            }
+        } catch {
+            answer(.failure(StoreFault(.failed, path: name, detail: "\(error)")))
+        }
     }
 
     package func close(nextNumber: UInt64) {

@@ -34,6 +34,15 @@ extension WorkerClient {
         try run(.workers)
     }
 
+    /// Every daemon that shares the store: the one that serves, and those that wait.
+    ///
+    /// - Throws: `.daemon` with BUSY if the database does not answer.
+    /// - Thread: any thread.
+    /// - Blocks: until the daemon has answered.
+    public func nodes() throws(WorkerClientError) -> [NodeDescription] {
+        try run(.nodes)
+    }
+
     /// Pauses a thread or pool: its jobs wait; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.

@@ -64,6 +64,8 @@ private final class RunningDaemon {
     private let groups: [WorkerGroup]
     private let io: WorkerThread
     private var journal: any JobStore = NoStore()
+    /// The doors while another daemon has the store.
+    private let standby: StandbyDoors
     private var service: Confined<Service>?
     private var events: MessagePort<Event>?
     private var signalDescriptor: SignalDescriptor?
@@ -111,13 +113,21 @@ private final class RunningDaemon {
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
         }
+        let inherited = try InheritedSockets(
+            Program.inheritedEnvironment(), processID: ProcessStatistics.processID)
+        standby = StandbyDoors(configuration, inherited, io, manager, log)
         let running = Confined(self, to: loop)
         let events = MessagePort<Event> { running.value.handle($0) }
         events.add(to: loop)
         self.events = events
         try prepareLoop()
-        let (store, recovery) = try openStore(serving: Set(handlers.keys))
-        journal = store
+        let recovery: StoreRecovery
+        do throws(DaemonError) {
+            (journal, recovery) = try openStore(serving: Set(handlers.keys))
+        } catch {
+            standby.close()
+            throw standby.fault ?? error
+        }
         service = try startService(handlers, events, recovery)
     }
 
@@ -139,17 +149,17 @@ private final class RunningDaemon {
                     + "machine; name a directory for it",
                 exitStatus: DaemonError.badConfiguration)
         }
-        let (children, log, manager) = (children, log, manager)
+        let (children, log, standby) = (children, log, standby)
         do {
             let kept = try OpenedStore.open(
-                place, configuration.limits, serving: selectors, log: log,
-                isWanted: {
-                    manager.daemonWaits()
-                    return !Signal.isPending(oneOf: Self.endSignals)
-                },
+                place, configuration.limits, card: configuration.nodeCard, serving: selectors,
+                log: log,
+                isWanted: { standby.isWanted && !Signal.isPending(oneOf: Self.endSignals) },
                 whenWaiting: {
                     log.notice("another daemon has the store: this one waits to take it over")
+                    standby.open()
                 },
+                whenSeen: { standby.follow($0) },
                 whenLost: { Self.end(children, log, because: $0) })
             guard let opened = kept else {
                 let advice = configuration.store == .automatic ? " (set store to keep them)" : ""
@@ -236,16 +246,17 @@ private final class RunningDaemon {
                 path: $0, registered: handlers.filter(\.value.isRegistered), children: children,
                 log: log)
         }
-        let inherited = try InheritedSockets(
-            Program.inheritedEnvironment(), processID: ProcessStatistics.processID)
+        let standby = standby
         do {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
                     configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
                     children: children, users: users, log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
+                let admitWaiting = standby.handOver(to: service)
                 do {
-                    try service.openDoors(configuration.listen, certificates, inherited)
+                    try service.openDoors(
+                        configuration.listen, certificates, standby.unusedSockets)
                 } catch {
                     // One may be open: its port in the loop would keep the socket's file.
                     service.closeDoors()
@@ -264,6 +275,7 @@ private final class RunningDaemon {
                 service.reloads.prepare(source, manager) { present.set($0) }
                 service.health.askMain = { main.perform($0) }
                 service.isStarted = true
+                admitWaiting()
                 if let heartbeat = manager.heartbeat {
                     Heartbeat(service.driver, service.health, tell: manager.daemonIsAlive)
                         .start(every: heartbeat)

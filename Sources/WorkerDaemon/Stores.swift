@@ -18,11 +18,13 @@ struct OpenedStore {
     /// Opens the store of a configuration.
     ///
     /// - Parameters:
+    ///   - card: shown to other daemons with the same store.
     ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
     ///   - isWanted: whether a store that another daemon has is still waited for; asked several
     ///     times a second.
     ///   - whenWaiting: called once when another daemon has the store, and it is waited for.
+    ///   - whenSeen: told its owner, several times a second while it is waited for.
     ///   - whenLost: called once when another daemon has taken the store, so that no job may begin
     ///     any more. On a thread of the store.
     /// - Returns: nil if nothing is kept.
@@ -30,10 +32,12 @@ struct OpenedStore {
     /// - Blocks: for the disk or the database server.
     static func open(
         _ place: Configuration.StorePlace, _ limits: Configuration.Limits,
+        card: NodeCard = NodeCard(name: "workerd"),
         serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, log: Log,
         isWanted: @escaping @Sendable () -> Bool = { true },
         whenWaiting: @escaping @Sendable () -> Void = {},
+        whenSeen: @escaping @Sendable (SeatHolder) -> Void = { _ in },
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> OpenedStore? {
         let storeLog = StoreLog { level, text in
@@ -55,10 +59,11 @@ struct OpenedStore {
                 throw StoreFault(.unfit, path: "store", detail: "it is no address of a database")
             }
             let (journal, recovery) = try PostgreSQLJournal.open(
-                address, attemptsPath: attempts, limits: StoreLimits(limits),
+                address, card: card, attemptsPath: attempts, limits: StoreLimits(limits),
                 payloadByteCountMax: limits.payloadBytes, serving: selectors, window: window,
                 clocks: clocks, log: storeLog,
-                standby: SeatStandby(begin: whenWaiting, goesOn: isWanted), whenLost: whenLost)
+                standby: SeatStandby(begin: whenWaiting, goesOn: isWanted, look: whenSeen),
+                whenLost: whenLost)
             return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
         }
     }

@@ -154,6 +154,17 @@ extension WorkerDescription {
     }
 }
 
+extension NodeDescription {
+    var json: JSON {
+        .object([
+            ("name", .string(name)), ("state", .string(serves ? "serves" : "waits")),
+            ("since", .optional(since)), ("trusted", isTrusted.map(JSON.boolean) ?? .null),
+            ("epoch", .optional(epoch)), ("address", .optional(address)),
+            ("http", .optional(http)),
+        ])
+    }
+}
+
 extension SelectorDescription {
     var json: JSON {
         let orphaned = orphanedCount > 0 ? [("orphaned", JSON.integer(orphanedCount))] : []

@@ -41,7 +41,7 @@ enum SubcommandTable {
     static var all: [Subcommand] {
         JobSubcommands.all + FailureSubcommands.all + BulkSubcommands.all
             + ScheduleSubcommands.all
-            + ThreadSubcommands.all + WorkerSubcommands.all
+            + ThreadSubcommands.all + WorkerSubcommands.all + NodeSubcommands.all
             + ServerSubcommands.all + UserSubcommands.all
     }
 

@@ -53,6 +53,8 @@ struct `A database` {
             DROP ROUTINE workerd.perform(text, text, bytea, text, interval, text, text, integer,
                 interval, interval, text);
             DROP TABLE workerd.submitted;
+            DROP TABLE workerd.nodes;
+            DROP SEQUENCE workerd.node_numbers;
             UPDATE workerd.settings SET value = 1 WHERE name = 'schema_version'
             """, at: address)
         #expect(try Self.fault(of: address) == nil)
@@ -61,8 +63,9 @@ struct `A database` {
                 """
                 SELECT value FROM workerd.settings WHERE name = 'schema_version';
                 SELECT workerd.perform('images', 'echo') IS NOT NULL;
-                SELECT count(*) FROM workerd.submitted
-                """, at: address) == "2\nt\n1\n")
+                SELECT count(*) FROM workerd.submitted;
+                SELECT count(*) FROM workerd.nodes
+                """, at: address) == "3\nt\n1\n1\n")
     }
 
     @Test func `whose schema is another program's is refused`() throws {

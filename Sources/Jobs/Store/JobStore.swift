@@ -65,6 +65,13 @@ package protocol JobStore: AnyObject, Sendable {
         _ name: String, in directory: String?, replaces: Bool
     ) throws(BackupError) -> any StoreBackup
 
+    /// Finds out which daemons share the store.
+    ///
+    /// Does not block.
+    ///
+    /// - Parameter answer: gets them, on any thread; nil if only this daemon can have the store.
+    func askForNodes(_ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void)
+
     /// Writes all outstanding commands and closes the store.
     ///
     /// - Parameter nextNumber: the number of the next job.
@@ -78,6 +85,13 @@ extension JobStore {
 
     /// True: no other daemon can have the store, unless it says otherwise.
     package var isTrusted: Bool { true }
+
+    /// Nil: no other daemon can have the store, unless it says otherwise.
+    package func askForNodes(
+        _ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void
+    ) {
+        answer(.success(nil))
+    }
 }
 
 /// A backup that can be made, once.

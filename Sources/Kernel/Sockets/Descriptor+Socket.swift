@@ -61,6 +61,24 @@ extension Descriptor {
         }
     }
 
+    /// Reads the first byte that has arrived, and leaves it there.
+    ///
+    /// - Parameter byte: the byte, if there is one.
+    /// - Throws: as `read(into:)`.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never when the descriptor is non-blocking.
+    /// - Source: recv(2), MSG_PEEK.
+    package borrowing func peek(_ byte: inout UInt8) throws(SystemError) -> ReadResult {
+        let count: Int
+        do throws(SystemError) {
+            count = try retrying("recv") { unsafe recv(number, &byte, 1, CInt(MSG_PEEK)) }
+        } catch {
+            if error.errno == EAGAIN { return .wouldBlock }
+            throw error
+        }
+        return count == 0 ? .end : .bytes(count)
+    }
+
     /// Tells the other end that nothing more will be written; reading goes on.
     ///
     /// - Throws: nothing that a correct program meets; a connection that is gone is fine.

@@ -155,14 +155,14 @@ package struct Listener: ~Copyable, Sendable {
 
     private static let deadConnectionCountMax = 65_536
 
-    /// Sets what accepted sockets inherit from the listening one, which saves the calls for each.
+    /// Prepares a socket; accepted ones inherit it all from the listening one.
     ///
     /// A machine that is switched off says no goodbye. The kernel probes a connection that has been
     /// silent for 30 s, and ends it when it has heard nothing for two minutes: the time-out of sent
     /// bytes counts for probes too, in place of their number.
     ///
     /// - Source: tcp(7).
-    private static func prepareTCP(_ descriptor: borrowing Descriptor) throws(SystemError) {
+    static func prepareTCP(_ descriptor: borrowing Descriptor) throws(SystemError) {
         let tcp = CInt(IPPROTO_TCP)
         try descriptor.setOption("TCP_NODELAY", tcp, TCP_NODELAY, 1)
         try descriptor.setOption("SO_KEEPALIVE", SOL_SOCKET, SO_KEEPALIVE, 1)

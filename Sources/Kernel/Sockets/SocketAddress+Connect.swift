@@ -1,4 +1,4 @@
-// The client's side: a connection, made in one blocking call.
+// The client's side: a connection, made in one blocking call or in the background.
 
 internal import CLinux
 internal import Glibc
@@ -46,27 +46,57 @@ extension SocketAddress {
     /// TCP connects in the background and poll waits for the outcome: a blocking connect that a
     /// signal interrupts could not be called again.
     private func connectTCP(_ timeoutMilliseconds: Int) throws(SystemError) -> Descriptor {
+        let descriptor = try startConnecting()
+        let limit = CInt(clamping: timeoutMilliseconds)
+        if try !waitUntilReady(
+            descriptor.number, for: CShort(POLLOUT), timeoutMilliseconds: limit)
+        {
+            throw SystemError(operation: "connect \(self)", errno: ETIMEDOUT)
+        }
+        try descriptor.checkConnected(to: self)
+        try descriptor.setNonBlocking(false)
+        return descriptor
+    }
+
+    /// Begins to connect to a TCP server, in the background.
+    ///
+    /// The connection ends if the server's machine has answered nothing for two minutes, as those
+    /// of a `Listener` do.
+    ///
+    /// - Returns: a non-blocking, close-on-exec socket; it is ready for writing when the outcome is
+    ///   there for `checkConnected`.
+    /// - Throws: EMFILE, ENETUNREACH and the like.
+    /// - Thread: any.
+    /// - Blocks: never.
+    /// - Source: connect(2), EINPROGRESS.
+    package func beginConnecting() throws(SystemError) -> Descriptor {
+        let descriptor = try startConnecting()
+        try Listener.prepareTCP(descriptor)
+        return descriptor
+    }
+
+    private func startConnecting() throws(SystemError) -> Descriptor {
         let descriptor = try Descriptor.socket(family: family, isNonBlocking: true)
         try descriptor.setOption("TCP_NODELAY", CInt(IPPROTO_TCP), TCP_NODELAY, 1)
         // EINTR cannot happen here: a non-blocking connect does not wait.
         let result = unsafe withStorage { unsafe Glibc.connect(descriptor.number, $0, $1) }
-        if result < 0 {
-            guard Glibc.errno == EINPROGRESS else { throw .last("connect \(self)") }
-            let limit = CInt(clamping: timeoutMilliseconds)
-            if try !waitUntilReady(
-                descriptor.number, for: CShort(POLLOUT), timeoutMilliseconds: limit)
-            {
-                throw SystemError(operation: "connect \(self)", errno: ETIMEDOUT)
-            }
-            let outcome = try descriptor.option("SO_ERROR", SOL_SOCKET, SO_ERROR)
-            if outcome != 0 { throw SystemError(operation: "connect \(self)", errno: outcome) }
-        }
-        try descriptor.setNonBlocking(false)
+        if result < 0, Glibc.errno != EINPROGRESS { throw .last("connect \(self)") }
         return descriptor
     }
 }
 
 extension Descriptor {
+    /// Checks the outcome of `beginConnecting`, once the socket is ready.
+    ///
+    /// - Throws: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH: there is no connection.
+    /// - Thread: the one that owns the descriptor.
+    /// - Blocks: never.
+    /// - Source: connect(2); socket(7), SO_ERROR.
+    package borrowing func checkConnected(to address: SocketAddress) throws(SystemError) {
+        let outcome = try option("SO_ERROR", SOL_SOCKET, SO_ERROR)
+        if outcome != 0 { throw SystemError(operation: "connect \(address)", errno: outcome) }
+    }
+
     /// Bounds how long sending and connecting wait; 0 waits without end.
     fileprivate borrowing func setSendTimeout(milliseconds: Int) throws(SystemError) {
         var limit = timeval(

@@ -277,6 +277,14 @@ final class PostgreSQLStore: JournalTables {
         return try asking { () throws(ServerError) in try connection.rows(sql, parameters) }
     }
 
+    /// The daemons that share the database.
+    ///
+    /// - Blocks: for the server.
+    func nodes() throws(StoreFault) -> StoreNodes {
+        _ = try present()
+        return try seat.nodes()
+    }
+
     /// The connection of the seat.
     ///
     /// - Throws: `away` also while a transaction is undecided: its results come first.

@@ -7,7 +7,7 @@
 enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
-        tables + notes + views, submitting,
+        tables + notes + views, submitting, nodes,
     ]
 
     /// The version that this program makes.
@@ -15,6 +15,9 @@ enum ServerSchema {
 
     /// The first number of the advisory locks, "wkrd"; the second is a seat, or 0 for a migration.
     static let lockClass = 0x776B_7264
+
+    /// The first number of the locks of nodes, "wknd"; the second is the number of the node's row.
+    static let nodeLockClass = 0x776B_6E64
 
     /// The second number of the lock that the daemon holds while it looks for submitted jobs.
     static let lookingLock = -1
@@ -152,6 +155,24 @@ enum ServerSchema {
             attempt integer NOT NULL,
             words bytea NOT NULL)
         """,
+    ]
+
+    private static let nodes = [
+        "CREATE SEQUENCE workerd.node_numbers AS integer CYCLE",
+        """
+        CREATE TABLE workerd.nodes (
+            id integer NOT NULL PRIMARY KEY,
+            name text NOT NULL,
+            commands text,
+            requests text,
+            started_at timestamptz NOT NULL DEFAULT now())
+        """,
+        """
+        COMMENT ON TABLE workerd.nodes IS
+            'One row for each daemon; it counts while its session holds a lock of this number.'
+        """,
+        "COMMENT ON COLUMN workerd.nodes.commands IS 'Where others reach its Redis protocol.'",
+        "COMMENT ON COLUMN workerd.nodes.requests IS 'Where others reach its HTTP.'",
     ]
 
     /// The documentation of the columns, in the database itself.

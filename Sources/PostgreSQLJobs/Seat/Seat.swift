@@ -11,7 +11,7 @@
 // The lock comes first, and the reading is a transaction of its own behind it: a snapshot from
 // before the lock would show an older batch.
 
-internal import Jobs
+package import Jobs
 internal import Journals
 internal import Kernel
 
@@ -21,10 +21,16 @@ package struct SeatStandby: Sendable {
     let begin: @Sendable () -> Void
     /// Whether the seat is still wanted; asked several times a second.
     let goesOn: @Sendable () -> Bool
+    /// Told the owner of the seat at each look; last of all that it is this daemon.
+    let look: @Sendable (SeatHolder) -> Void
 
-    package init(begin: @escaping @Sendable () -> Void, goesOn: @escaping @Sendable () -> Bool) {
+    package init(
+        begin: @escaping @Sendable () -> Void, goesOn: @escaping @Sendable () -> Bool,
+        look: @escaping @Sendable (SeatHolder) -> Void
+    ) {
         self.begin = begin
         self.goesOn = goesOn
+        self.look = look
     }
 }
 
@@ -36,6 +42,8 @@ final class Seat {
     static let number: Int64 = 1
     /// How long the lock of a session that ends is waited for.
     private static let lockPatience = Duration.seconds(5)
+    /// The same of a daemon that then goes on waiting, with its doors open.
+    private static let lockPatienceBeforeStandby = Duration.seconds(1)
     private static let lockPause = Duration.milliseconds(20)
     /// How long the journal's thread waits for a server that does not answer: for a connection, for
     /// the lock of its earlier session, for a step of taking the seat again, and for a statement.
@@ -47,6 +55,7 @@ final class Seat {
     private static let lookPause = Duration.milliseconds(400)
 
     let address: ServerAddress
+    private let entry: NodeEntry
     private let log: StoreLog
     /// Opened when the store is to be closed: nothing is waited for any more.
     private let closing: Latch
@@ -72,10 +81,11 @@ final class Seat {
     private var loss: StoreFault?
 
     init(
-        _ address: ServerAddress, closing: Latch, log: StoreLog,
+        _ address: ServerAddress, _ entry: NodeEntry, closing: Latch, log: StoreLog,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) {
         self.address = address
+        self.entry = entry
         self.closing = closing
         self.log = log
         self.whenLost = whenLost
@@ -105,7 +115,8 @@ final class Seat {
 
     private func takeOnce(_ standby: SeatStandby?) throws(StoreFault) {
         var connection = try connect()
-        if try !lock(on: connection) {
+        let patience = standby == nil ? Self.lockPatience : Self.lockPatienceBeforeStandby
+        if try !lock(on: connection, for: patience) {
             guard let standby else { throw fault(.inUse, "another daemon has it") }
             connection = try wait(standby, connection)
         }
@@ -130,6 +141,7 @@ final class Seat {
             try connection.synchronize()
             epoch = row?.integer(0) ?? 0
             batch = row?.integer(1) ?? 0
+            try entry.enter(on: connection)
         }
         live = connection
     }
@@ -178,7 +190,10 @@ final class Seat {
                 "UPDATE workerd.seats SET taken_at = now() WHERE id = $1::bigint::integer",
                 parameters)
         }
-        try asking { () throws(ServerError) in try listen(on: connection) }
+        try asking { () throws(ServerError) in
+            try listen(on: connection)
+            try entry.enter(on: connection)
+        }
         candidate = nil
         live = connection
         connection.patience = Self.statementPatience
@@ -206,12 +221,12 @@ final class Seat {
         var connection: ServerConnection? = first
         var watch = SeatWatch()
         while standby.goesOn() {
-            if closing.wait(until: .now + Self.lookPause) { break }
             do throws(StoreFault) {
                 let present: ServerConnection
                 if let connection { present = connection } else { present = try connect() }
                 connection = present
                 if try isFree(on: present, &watch), try lock(on: present, for: .zero) {
+                    standby.look(.own)
                     return present
                 }
             } catch {
@@ -219,8 +234,25 @@ final class Seat {
                 connection = nil
                 watch = SeatWatch()
             }
+            do throws(StoreFault) {
+                if let connection { standby.look(try holder(on: connection)) }
+            } catch {
+                guard error.kind == .away else { throw error }
+                connection = nil
+            }
+            if closing.wait(until: .now + Self.lookPause) { break }
         }
         throw fault(.inUse, "another daemon has it")
+    }
+
+    /// The daemon that has the seat; enters this one beside it.
+    private func holder(on connection: ServerConnection) throws(StoreFault) -> SeatHolder {
+        let nodes = try asking { () throws(ServerError) in
+            try entry.enter(on: connection)
+            return try entry.all(on: connection)
+        }
+        if let node = nodes.all.first(where: \.serves) { return .node(node) }
+        return nodes.isSeatTaken ? .unknown : .nobody
     }
 
     private func isFree(
@@ -256,6 +288,12 @@ final class Seat {
         live = nil
         candidate = nil
         connecting = nil
+    }
+
+    /// The daemons that share the database.
+    func nodes() throws(StoreFault) -> StoreNodes {
+        let connection = try connected()
+        return try asking { () throws(ServerError) in try entry.all(on: connection) }
     }
 
     // MARK: - Steps
@@ -312,7 +350,7 @@ final class Seat {
     private var earlierSession: ServerIdentity.Session?
 
     private func lock(
-        on connection: ServerConnection, for patience: Duration = lockPatience
+        on connection: ServerConnection, for patience: Duration
     ) throws(StoreFault) -> Bool {
         let end = ContinuousClock.now + patience
         while true {

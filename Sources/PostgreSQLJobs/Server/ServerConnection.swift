@@ -58,6 +58,12 @@ internal import CPostgreSQL
     /// The number of its socket; -1 for none.
     var socket: Int32 { unsafe PQsocket(handle) }
 
+    /// Whether the server is on this machine: it is reached through a Unix socket.
+    var isOfThisMachine: Bool {
+        guard let host = unsafe PQhost(handle) else { return false }
+        return unsafe String(cString: host).hasPrefix("/")
+    }
+
     /// Where the server is, for people.
     var place: String {
         func text(_ value: UnsafeMutablePointer<CChar>?) -> String {

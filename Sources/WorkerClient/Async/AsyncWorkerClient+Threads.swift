@@ -30,6 +30,14 @@ extension AsyncWorkerClient {
         try await run(.workers)
     }
 
+    /// Every daemon that shares the store: the one that serves, and those that wait.
+    ///
+    /// - Throws: `.daemon` with BUSY if the database does not answer.
+    /// - Thread: any task.
+    public func nodes() async throws -> [NodeDescription] {
+        try await run(.nodes)
+    }
+
     /// Pauses a thread or pool: its jobs wait; running jobs go on.
     ///
     /// If the daemon keeps jobs in a file, that outlives it.

@@ -219,6 +219,14 @@ extension Call where Value == [WorkerDescription] {
     }
 }
 
+extension Call where Value == [NodeDescription] {
+    static var nodes: Call {
+        Call(["NODES"]) { (reply) throws(WorkerClientError) in
+            try Read.list(reply, NodeDescription.init)
+        }
+    }
+}
+
 extension Call where Value == ThreadOrPool {
     static func thread(_ name: String) -> Call {
         Call(["THREAD", .text(name)], read: ThreadOrPool.init)

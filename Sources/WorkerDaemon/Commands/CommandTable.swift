@@ -71,7 +71,7 @@ struct CommandTable {
             JobCommands.all + FailureCommands.all + BulkCommands.all + WorkerCommands.all
             + WatchCommands.all + EventCommands.all + ScheduleCommands.all + ThreadCommands.all
             + ConnectionCommands.all + TransactionCommands.all
-            + ServerCommands.all + UserCommands.all
+            + ServerCommands.all + NodeCommands.all + UserCommands.all
         perform = JobCommands.performCommand
         var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
         for (alias, name) in Self.aliases { byName[alias] = byName[name] }

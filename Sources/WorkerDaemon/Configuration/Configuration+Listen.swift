@@ -64,6 +64,9 @@ extension Configuration {
         /// Whether only this machine can reach it: 127.0.0.0/8.
         package var isLoopback: Bool { octets[0] == 127 }
 
+        /// Whether it stands for all addresses of the machine: 0.0.0.0.
+        package var isWildcard: Bool { octets == [0, 0, 0, 0] }
+
         package var description: String {
             octets.map { "\($0)" }.joined(separator: ".") + ":\(port)"
         }

@@ -16,6 +16,8 @@ package struct Configuration: Sendable, Equatable {
     /// The directory of what a daemon with a database keeps on its own machine; nil for the service
     /// manager's.
     package var stateDirectory: String?
+    /// The words about this daemon for others with the same database.
+    package var node = Node()
     /// The directory of backups; nil for one beside the store.
     package var backups: String?
     /// At least one, in the order of the file.
@@ -80,6 +82,7 @@ extension Configuration: ConfigurationSection {
         section.section("listen", into: &listen)
         section.read("store", into: &store, .store)
         section.read("stateDirectory", into: &stateDirectory, .directory)
+        section.section("node", into: &node)
         section.read("backups", into: &backups, .directory)
         section.sections("threads", into: &threads, make: Thread.make)
         section.sections("selectors", into: &selectors, make: Selector.make)
@@ -97,6 +100,7 @@ extension Configuration: ConfigurationSection {
                 section.report("store", "is the path of \(key) too: give each its own")
             }
         }
+        checkNode(in: section)
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
         Thread.checkAll(threads, in: section)
     }

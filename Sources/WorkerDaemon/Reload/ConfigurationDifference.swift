@@ -25,6 +25,7 @@ package struct ConfigurationDifference: Sendable {
         self.after = after
         if before.store != after.store { refuse("store") }
         if before.stateDirectory != after.stateDirectory { refuse("stateDirectory") }
+        if before.node != after.node { refuse("node") }
         if before.controlGroups != after.controlGroups { refuse("cgroup") }
         addListen(before.listen, after.listen)
         addThreads()

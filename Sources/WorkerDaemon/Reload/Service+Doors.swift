@@ -2,6 +2,7 @@
 // not touched.
 
 internal import Kernel
+internal import RunLoops
 
 /// A door as the configuration has it.
 struct DoorSetting: Equatable {
@@ -38,6 +39,46 @@ extension Configuration.Listen {
     var doors: [DoorSetting] { ConfiguredDoor.allCases.compactMap { $0.setting(in: self) } }
 }
 
+extension Door {
+    /// Opens the doors of a configuration that are not open; all of them, or none.
+    ///
+    /// - Parameters:
+    ///   - present: doors that are open.
+    ///   - inherited: the sockets that the daemon was started with; nil if they are in use.
+    ///   - admit: gets each connection.
+    /// - Returns: the new doors, and whether some are of `inherited`; nil without those.
+    /// - Throws: why one can't be opened.
+    /// - Blocks: for the disk.
+    static func openAll(
+        of listen: Configuration.Listen, beside present: [(setting: DoorSetting, door: Door)],
+        _ inherited: InheritedSockets?, loop: ThreadRunLoop, log: Log,
+        admit: @escaping (consuming Descriptor, Door) -> Void
+    ) throws -> (doors: [(setting: DoorSetting, door: Door)], areInherited: Bool?) {
+        var opened: [(setting: DoorSetting, door: Door)] = []
+        func open(_ listener: consuming Listener, _ setting: DoorSetting) throws(SystemError) {
+            let door = Door(
+                listener, asksForPassword: setting.asksForPassword, dialect: setting.dialect,
+                loop: loop, log: log, admit: admit)
+            try door.open()
+            opened.append((setting, door))
+        }
+        do {
+            let named = try inherited?.open(listen, log) { listener, configured in
+                guard let setting = configured.setting(in: listen) else { return }
+                try open(listener, setting)
+            }
+            for setting in listen.doors
+            where !(present + opened).contains(where: { $0.setting.isSame(as: setting) }) {
+                try open(try setting.listen(), setting)
+            }
+            return (opened, named.map { !$0.isEmpty })
+        } catch {
+            for (_, door) in opened { door.close() }
+            throw error
+        }
+    }
+}
+
 extension Service {
     /// Opens the doors of a configuration that are not open; all of them, or none.
     ///
@@ -54,22 +95,11 @@ extension Service {
         _ listen: Configuration.Listen, _ certificates: DoorCertificates,
         _ inherited: InheritedSockets? = nil
     ) throws -> [Door] {
-        var opened: [(setting: DoorSetting, door: Door)] = []
         let certificates = self.certificates.renewed(by: certificates)
-        do {
-            let named = try inherited?.open(listen, log) { listener, configured in
-                guard let setting = configured.setting(in: listen) else { return }
-                opened.append((setting, try open(listener, setting)))
-            }
-            if let named { doorsOutliveIt = !named.isEmpty }
-            for setting in listen.doors
-            where !(doors + opened).contains(where: { $0.setting.isSame(as: setting) }) {
-                opened.append((setting, try open(try setting.listen(), setting)))
-            }
-        } catch {
-            for (_, door) in opened { door.close() }
-            throw error
-        }
+        let (opened, areInherited) = try Door.openAll(
+            of: listen, beside: doors, inherited, loop: loop, log: log
+        ) { [unowned self] socket, door in admit(socket, through: door) }
+        if let areInherited { doorsOutliveIt = areInherited }
         doors += opened
         changeDialects(as: listen)
         self.certificates = certificates
@@ -89,17 +119,6 @@ extension Service {
             let name = now.dialect == .requests ? "HTTP" : "the Redis protocol"
             log.notice("\(door.address) speaks \(name) from now on; its connections go on")
         }
-    }
-
-    private func open(
-        _ listener: consuming Listener, _ setting: DoorSetting
-    ) throws(SystemError) -> Door {
-        let door = Door(
-            listener, asksForPassword: setting.asksForPassword, dialect: setting.dialect,
-            loop: loop, log: log
-        ) { [unowned self] socket, door in admit(socket, through: door) }
-        try door.open()
-        return door
     }
 
     /// Closes doors that were opened for a change that is not made.

@@ -21,6 +21,8 @@ struct InheritedSockets: Sendable {
 
     private let entries: [Entry]
 
+    var isEmpty: Bool { entries.isEmpty }
+
     /// - Parameter environment: the daemon's environment at its start.
     /// - Throws: if the number of sockets is none.
     init(_ environment: [String: String], processID: Int) throws(DaemonError) {

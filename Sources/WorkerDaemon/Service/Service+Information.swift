@@ -51,6 +51,7 @@ extension Service {
             ("server_time_usec", "\(driver.wall.unixNanoseconds() / 1_000)"),
             ("uptime_in_seconds", "\(uptime)"),
             ("store", driver.store.name),
+            ("node", configuration.nodeCard.name),
             ("going_down", driver.isRefusing ? "1" : "0"),
         ]
     }

@@ -313,7 +313,8 @@ final class Service: SessionDelegate {
     func admit(_ socket: consuming Descriptor, through door: Door) {
         let ends = door.ends(of: socket)
         let user = door.asksForPassword ? nil : users.user(of: ends, dialect: door.dialect)
-        admit(socket, ends, user, dialect: door.dialect, tls: door.tls)
+        admit(
+            socket, ends, user, dialect: door.dialect, tls: door.tls, mayBePassedOn: door.isTCP)
     }
 
     /// Serves a connection, whichever way it came in.
@@ -321,13 +322,16 @@ final class Service: SessionDelegate {
     /// - Parameters:
     ///   - user: whose rights it has; nil if it has to authenticate first.
     ///   - tls: TLS of the connection; nil for plaintext.
+    ///   - mayBePassedOn: whether another node may have passed it on.
     func admit(
         _ socket: consuming Descriptor, _ ends: PeerInfo, _ user: User?,
-        dialect: Dialect = .commands, tls: TLSContext? = nil
+        dialect: Dialect = .commands, tls: TLSContext? = nil, mayBePassedOn: Bool = false
     ) {
         let asksForPassword = user == nil
         connectionCount += 1
-        guard sessions.count < placeCount(asksForPassword: asksForPassword) else {
+        let placeCount = Self.placeCount(
+            configuration.limits, asksForPassword: asksForPassword, doors.map(\.door))
+        guard sessions.count < placeCount else {
             rejectedCount += 1
             return turnAway(socket, "max number of clients reached", dialect, tls)
         }
@@ -347,6 +351,7 @@ final class Service: SessionDelegate {
             number: number, socket: connection, ends: ends, user: user, dialect: dialect,
             limits: sessionLimits, loop: loop,
             outputRound: outputRound, handshakes: handshakes, delegate: self)
+        if mayBePassedOn { session.markByteCount = 0 }
         sessions[number] = session
         do throws(SystemError) {
             try session.start()
@@ -378,11 +383,11 @@ final class Service: SessionDelegate {
     /// At a door that asks for the password after connecting, any process can take places. So the
     /// last places are kept for doors without a password: an operator may need them to list the
     /// clients or to end the daemon.
-    private func placeCount(asksForPassword: Bool) -> Int {
-        let all = configuration.limits.connections
-        guard asksForPassword, doors.contains(where: { !$0.door.asksForPassword }) else {
-            return all
-        }
+    static func placeCount(
+        _ limits: Configuration.Limits, asksForPassword: Bool, _ doors: [Door]
+    ) -> Int {
+        let all = limits.connections
+        guard asksForPassword, doors.contains(where: { !$0.asksForPassword }) else { return all }
         return all - min(Self.keptPlaceCount, all / 2)
     }
 

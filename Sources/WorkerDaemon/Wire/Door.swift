@@ -16,12 +16,13 @@ final class Door {
     /// TLS of the connections that come in; nil for plaintext.
     var tls: TLSContext?
     /// Whether each client has an address of its own.
-    private let isTCP: Bool
+    let isTCP: Bool
     private let loop: ThreadRunLoop
     private let log: Log
     private var listener: Listener?
     private var port: ThreadRunLoop.Port?
-    private let admit: (consuming Descriptor, Door) -> Void
+    /// Gets each connection.
+    var admit: (consuming Descriptor, Door) -> Void
     /// Whether clients wait for a descriptor, which is told once.
     private var isWithoutDescriptor = false
 

@@ -23,7 +23,7 @@ extension Session {
     ///   command: it came in a moment ago, and would have been the next daemon's.
     func takeLeave(awaitsFirst: Bool) {
         for _ in 0..<Self.lastReadCountMax {
-            guard isOpen, !isThrottled, receive() else { break }
+            guard isOpen, !isThrottled, skipMark(), receive() else { break }
         }
         if commandCount > 0 || !awaitsFirst { closeWhenAnswered() }
     }

@@ -54,6 +54,8 @@ final class Session {
     @exclusivity(unchecked) private var uncheckedEarly: [UInt64: Answer] = [:]
     @exclusivity(unchecked) private var uncheckedAnswerNotes: [UInt64: (Answer) -> Void] = [:]
     var hasInputEnded = false
+    /// How much of a mark in front of the client's bytes was read; nil if none can come any more.
+    var markByteCount: Int?
     private var hasHungUp = false
     var closesWhenSent = false
     /// Whether bytes are only discarded, until the client has read the last answer.
@@ -299,6 +301,7 @@ final class Session {
     }
 
     func handle(_ readiness: Readiness) {
+        guard skipMark() else { return }
         if isShakingHands { return handshakes.add(self) }
         if readiness.contains(.closed) { return hungUp() }
         let readiness = isEncrypted ? meaning(of: readiness) : readiness

@@ -42,6 +42,8 @@ struct Doctor {
     let namedConfiguration: String?
     /// The daemon's own figures; nil if it does not answer.
     private let figures: [String: String]?
+    /// The daemons with its store; none if it does not tell.
+    let nodes: [NodeDescription]
     /// How the daemon answers.
     private let answer: Finding
     /// How far the daemon's clock was ahead of ours, in milliseconds, and how long its answer took.
@@ -63,6 +65,7 @@ struct Doctor {
             }
             let after = WallClock.unixMilliseconds()
             self.figures = figures
+            nodes = (try? client.nodes()) ?? []
             let version = figures["workerd_version", default: "?"]
             answer =
                 version == Release.version
@@ -75,6 +78,7 @@ struct Doctor {
             }
         } catch {
             figures = nil
+            nodes = []
             clock = nil
             let failure = Failure(error, what: "no answer", program: program)
             answer = .fail("daemon", Self.noAnswer + failure.reason, try: failure.advice)
@@ -83,8 +87,8 @@ struct Doctor {
 
     /// All findings, in the order in which they are told.
     func findings() -> [Finding] {
-        configuration() + socket() + [answer] + certificates() + jobs() + store() + limits()
-            + clockFinding() + service()
+        configuration() + socket() + [answer] + certificates() + jobs() + store()
+            + nodeFindings() + limits() + clockFinding() + service()
     }
 
     private func figure(_ name: String) -> Int? { figures?[name].flatMap { Int($0) } }
@@ -246,11 +250,15 @@ struct Doctor {
     /// The room on the disk below which there is a warning, and a failure.
     private static let freeByteCounts = (few: 1 << 30, tooFew: 64 << 20)
 
+    /// Whether the daemon's store is a database, which others may share.
+    var hasDatabase: Bool {
+        let name = figures?["store"] ?? ""
+        return name.hasPrefix("postgresql://") || name.hasPrefix("postgres://")
+    }
+
     private func store() -> [Finding] {
         guard let name = figures?["store"] else { return [] }
-        if name.hasPrefix("postgresql://") || name.hasPrefix("postgres://") {
-            return [.ok("store", name)]
-        }
+        if hasDatabase { return [.ok("store", name)] }
         guard name.hasPrefix("/") else {
             return [
                 .warn(

@@ -2,6 +2,7 @@
 // the configuration is opened.
 
 import Kernel
+import PostgreSQLServer
 import RESP
 import Support
 import Testing
@@ -63,6 +64,28 @@ struct `Sockets of a service manager` {
         #expect(try daemon.end() == "exit status 0")
         #expect(try File.kind(of: scratch.file("other")) == .socket)
         #expect(try File.kind(of: scratch.file("h")) == nil)
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+    func `are doors of a node that waits, serve after the takeover, and stay`() throws {
+        let database = try PostgreSQLServer.shared.get().makeDatabase()
+        let first = try TestNode("a", in: database)
+        defer { first.daemon.kill() }
+        try first.daemon.waitUntilListening()
+        let scratch = try Scratch()
+        let setup = Setup(store: "\"\(database)\", stateDirectory: \"$DIR\"")
+        let second = try start(["unix=$DIR/s"], setup, scratch)
+        defer { second.kill() }
+        try eventually("clients are passed on") {
+            second.log.contains("clients are passed on to node a")
+        }
+        #expect(try second.connect().call("PING").errorWord == "NOAUTH")
+        try first.daemon.crash()
+        try second.waitUntilListening()
+        #expect(try second.connect().call("PING").text == "PONG")
+        try second.send(.terminate)
+        #expect(try second.end() == "exit status 0")
+        #expect(try File.kind(of: scratch.file("s")) == .socket)
     }
 
     @Test(arguments: [

@@ -2,6 +2,7 @@
 
 import Glibc
 import Kernel
+import PostgreSQLServer
 import RESP
 import Support
 import Testing
@@ -52,6 +53,32 @@ import Testing
         return try TestDaemon(
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
             environment: environment)
+    }
+
+    @Test(
+        .timeLimit(.minutes(5)),
+        .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+    func `hears that a node is ready which passes its clients on`() throws {
+        let database = try PostgreSQLServer.shared.get().makeDatabase()
+        let first = try TestNode("a", in: database)
+        defer { first.daemon.kill() }
+        try first.daemon.waitUntilListening()
+        let scratch = try Scratch()
+        let manager = try Manager(at: scratch.file("notify"))
+        let second = try TestNode(
+            "b", in: database,
+            environment: ["NOTIFY_SOCKET": scratch.file("notify"), "WATCHDOG_USEC": "2000000"])
+        defer { second.daemon.kill() }
+        var seen: Set<String> = []
+        let (ready, alive) = (
+            "READY=1\nSTATUS=passes its clients on to the daemon that has the store", "WATCHDOG=1"
+        )
+        while !seen.isSuperset(of: [ready, alive]) { seen.insert(try manager.message()) }
+        // It is alive as long as it waits, without asking for more time to start.
+        try manager.drain()
+        #expect(try manager.message() == alive)
+        try first.daemon.send(.kill)
+        while try manager.message() != "READY=1\nSTATUS=serving 1 worker thread" {}
     }
 
     @Test(.timeLimit(.minutes(5)))

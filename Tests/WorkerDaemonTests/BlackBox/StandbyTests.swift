@@ -84,6 +84,31 @@ struct `Two daemons with one database` {
     }
 
     @Test(.timeLimit(.minutes(5)))
+    func `one whose doors another one has opens them at the takeover`() throws {
+        let address = try PostgreSQLServer.shared.get().makeDatabase()
+        let setup = Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
+        let first = try TestDaemon(setup, in: try Scratch())
+        defer { first.kill() }
+        let scratch = try Scratch()
+        let text = setup.text(directory: scratch.path)
+            .replacing(scratch.file("s"), with: first.socket)
+        try scratch.write(text, to: "workerd.json5")
+        let second = try TestDaemon(
+            arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+        defer { second.kill() }
+        try eventually("the second waits without doors") {
+            second.log.contains("no clients are passed on meanwhile: can't listen")
+        }
+        #expect(try first.connect().perform("images", "echo", "still here") == 1)
+        try first.crash()
+        try eventually("the second listens") {
+            second.log.contains("listening on \(first.socket)\n")
+        }
+        let client = try first.connect()
+        #expect(try client.call("CLIENT", "ID").integer == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
     func `one that waits ends when it is told to`() throws {
         let pair = try Pair()
         defer { pair.first.kill() }

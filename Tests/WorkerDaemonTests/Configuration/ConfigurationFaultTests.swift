@@ -34,7 +34,7 @@ internal import WorkerDaemon
                     + " is \"verbose\" (line 10, column 17)",
                 "log: is given twice, first at line 10, column 3 (line 10, column 30)",
                 "colour: unknown key, known are \"users\", \"listen\", \"store\","
-                    + " \"stateDirectory\", \"backups\", \"threads\", \"selectors\","
+                    + " \"stateDirectory\", \"node\", \"backups\", \"threads\", \"selectors\","
                     + " \"schedules\", \"cgroup\", \"limits\", \"shutdown\", \"log\""
                     + " (line 11, column 3)",
             ])

@@ -32,7 +32,7 @@ internal import WorkerDaemon
         let text = String(decoding: try repositoryFile("Config/workerd.json5"), as: UTF8.self)
         let examples = [
             "tcp:", "passwordFile:", "plaintext:", "tls:", "maxMemory:", "environment:", "retries:",
-            "memoryLimit:", "jobArguments:", "jobEnvironment:", "http:",
+            "memoryLimit:", "jobArguments:", "jobEnvironment:", "http:", "node:",
         ]
         var used = text
         for example in examples {
@@ -43,6 +43,7 @@ internal import WorkerDaemon
         #expect(sample.listen.tcp?.description == "127.0.0.1:7711")
         #expect(sample.listen.tls?.key == "/etc/workerd/key.pem")
         #expect(sample.listen.http.unix == "/run/workerd/http.sock")
+        #expect(sample.node.name == "jobs-1")
         #expect(sample.selectors.first?.maxMemoryBytes == 512 << 20)
         #expect(sample.selectors.first?.memoryLimit == .auto)
         #expect(sample.selectors.first?.jobArguments == ["--rsyncable": .flag])
@@ -129,7 +130,7 @@ internal import WorkerDaemon
                                 unix: "/run/workerd/http.sock", names: ["Jobs.LAN"],
                                 keyFile: "/etc/workerd/password" } },
               store: "memory",
-              stateDirectory: "/var/lib/images",
+              stateDirectory: "/var/lib/images", node: { name: "b", address: "10.0.0.5:7379" },
               threads: {
                 images: { count: 3, maxQueued: 7, maxQueuedBytes: "8KB", whenFull: "refuse" } },
               selectors: {
@@ -162,6 +163,7 @@ internal import WorkerDaemon
         images.maxQueuedBytes = 8 << 10
         expected.store = .memory
         expected.stateDirectory = "/var/lib/images"
+        (expected.node.name, expected.node.address) = ("b", .init("10.0.0.5:7379"))
         expected.threads = [images]
         var selector = Configuration.Selector(name: "z")
         selector.program = .init(

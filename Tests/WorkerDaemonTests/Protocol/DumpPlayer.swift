@@ -25,7 +25,7 @@ final class DumpPlayer {
             resize: { worker: true }
             """,
         limits: "payload: \"64KB\"", store: Setup.memory,
-        more: "users: \"$DIR/users\",")
+        more: "users: \"$DIR/users\", node: { name: \"jobs-1\" },")
     private static let users = [
         TestUser(
             "viewer", ["observe"], payloads: false, "threads: [\"images\"]",

@@ -108,7 +108,7 @@ struct ReplyText {
 
     private static let times: Set<String?> = [
         "accepted-at", "due-at", "started-at", "ended-at", "next-due-at", "last-run-at",
-        "running-ms", "time", "due",
+        "running-ms", "time", "due", "since",
     ]
     /// Counts that differ between the members of a pool.
     private static let shared: Set<String?> = ["done", "failed"]
@@ -118,6 +118,7 @@ struct ReplyText {
         return
             text
             .replacing(/^[0-9a-f]{16}-/, with: "…-")
+            .replacing(/^redis:.*/, with: "redis:…")
             .replacing(/^id=[0-9]+ addr=[^ ]+ laddr=[^ ]+/, with: "id=… addr=… laddr=…")
             .replacing(/\ (fd|age|idle|qbuf-free|tot-mem)=[0-9]+/) { " \($0.1)=…" }
             .replacing(

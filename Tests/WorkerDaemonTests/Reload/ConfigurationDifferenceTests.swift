@@ -130,11 +130,13 @@ import WorkerDaemon
     @Test func `names what needs a restart`() throws {
         let found = try Self.difference(
             "store: \"memory\"",
-            "store: \"/var/jobs\", stateDirectory: \"/var\", cgroup: \"none\"")
+            "store: \"/var/jobs\", stateDirectory: \"/var\", "
+                + "node: { name: \"b\" }, cgroup: \"none\"")
         #expect(
             found.refusals == [
                 "store can't change at a reload: restart workerd",
                 "stateDirectory can't change at a reload: restart workerd",
+                "node can't change at a reload: restart workerd",
                 "cgroup can't change at a reload: restart workerd",
             ])
     }

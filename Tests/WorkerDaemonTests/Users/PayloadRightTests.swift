@@ -75,7 +75,7 @@ import WorkerDaemon
                 ["THREAD", "images"], ["THREAD", "slow"], ["SELECTORS"], ["SCHEDULES"],
                 ["WORKERS"], ["INFO"], ["FAILURES"], ["FAILURES", "REASON", .text(Self.secret)],
                 ["FAILURES", "KEY", .text(Self.secret)], ["JOBS", "REASON", .text(Self.secret)],
-                ["CONFIG", "GET", "*"],
+                ["CONFIG", "GET", "*"], ["NODES"],
             ]
             for id in ids {
                 for name: CommandArgument in ["JOB", "PAYLOAD", "RESULT", "OUTPUT"] {

@@ -48,7 +48,7 @@ import WorkerDaemon
         (["PAGE"], everyone), (["OPERATIONS"], operators), (["INFO"], observers),
         (["COMMAND", "COUNT"], everyone), (["CONFIG", "GET", "save"], observers),
         (["SHUTDOWN", "LATER"], operators), (["BACKUP", "not/a/name"], operators),
-        (["RELOAD", "DRY"], operators),
+        (["RELOAD", "DRY"], operators), (["NODES"], observers),
     ]
 
     /// Each path with values for its parameters, and the roles one of which it needs.

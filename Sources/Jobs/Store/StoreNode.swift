@@ -1,0 +1,89 @@
+// The daemons that share a store. Pure.
+
+/// A daemon's words about itself for the others that share its store.
+package struct NodeCard: Sendable, Equatable {
+    /// A place where others reach a daemon.
+    package struct Place: Sendable, Equatable {
+        /// A URL without a path: `redis://10.0.0.5:7379`, `rediss://` with TLS; `http`, `https`.
+        package var url: String
+        /// Whether only daemons of the same machine reach it.
+        package var isLocal: Bool
+
+        package init(url: String, isLocal: Bool) {
+            self.url = url
+            self.isLocal = isLocal
+        }
+    }
+
+    /// The daemon's name for people; several may have one name.
+    package var name: String
+    /// Where it speaks the Redis protocol; nil if others can't reach it.
+    package var commands: Place?
+    /// Where it speaks HTTP; nil if others can't reach it.
+    package var requests: Place?
+
+    package init(name: String, commands: Place? = nil, requests: Place? = nil) {
+        self.name = name
+        self.commands = commands
+        self.requests = requests
+    }
+}
+
+/// A daemon that shares a store with others, and lives.
+package struct StoreNode: Sendable, Equatable {
+    /// The number of this run of the daemon among all that the store has seen.
+    package var id: Int64
+    package var name: String
+    /// URLs, as on its card.
+    package var commands: String?
+    package var requests: String?
+    /// When it came, in Unix milliseconds.
+    package var startedAt: Int64
+    /// Whether it has the seat.
+    package var serves: Bool
+
+    package init(
+        id: Int64, name: String, commands: String?, requests: String?, startedAt: Int64,
+        serves: Bool
+    ) {
+        self.id = id
+        self.name = name
+        self.commands = commands
+        self.requests = requests
+        self.startedAt = startedAt
+        self.serves = serves
+    }
+}
+
+/// The daemons that share a store, and the seat that one of them has.
+package struct StoreNodes: Sendable, Equatable {
+    /// By name, then by age.
+    package var all: [StoreNode]
+    /// Whether a daemon has the seat, also one that is not among them.
+    package var isSeatTaken: Bool
+    /// Since when, in Unix milliseconds.
+    package var seatTakenAt: Int64
+    /// How often the seat has been taken.
+    package var epoch: Int64
+
+    package init(
+        all: [StoreNode] = [], isSeatTaken: Bool = true, seatTakenAt: Int64 = 0, epoch: Int64 = 0
+    ) {
+        self.all = all
+        self.isSeatTaken = isSeatTaken
+        self.seatTakenAt = seatTakenAt
+        self.epoch = epoch
+    }
+}
+
+/// The owner of a store's seat, as a daemon sees it that waits for the seat.
+package enum SeatHolder: Sendable, Equatable {
+    /// No daemon: one of those that wait is about to take it.
+    case nobody
+    /// A daemon that the others know.
+    case node(StoreNode)
+    /// A daemon that has told nothing of itself: one of an older version.
+    case unknown
+    /// This daemon.
+    case own
+}
