@@ -19,15 +19,34 @@ struct Releases {
     fileprivate var waiting: [Release] = []
     /// Claims of threads that are leaving.
     fileprivate var claims: [Release] = []
-    /// The threads that are released.
-    var threads: Set<String> = []
+    /// The threads that are released, and the number of the release of each.
+    private var threads: [String: UInt64] = [:]
+    private var latest: UInt64 = 0
     /// The released threads that are not taken over by another owner: new jobs are kept for them.
-    var kept: Set<String> = []
+    private var kept: Set<String> = []
     /// Requests that are answered when no job of a group runs any more.
     var endings: [(group: ThreadGroup, reply: ReplyToken)] = []
 
     /// Whether a thread is released.
-    func includes(_ thread: String) -> Bool { !threads.isEmpty && threads.contains(thread) }
+    func includes(_ thread: String) -> Bool { !threads.isEmpty && threads[thread] != nil }
+
+    /// The number of the present release of a thread; nil if it is not released.
+    func number(of thread: String) -> UInt64? { threads[thread] }
+
+    /// A thread is released, perhaps once more: a claim that was asked for before is void.
+    ///
+    /// - Parameter keepsNew: whether new jobs are kept for it.
+    mutating func add(_ thread: String, keepsNew: Bool) {
+        latest += 1
+        threads[thread] = latest
+        if keepsNew { kept.insert(thread) }
+    }
+
+    /// A thread is owned again.
+    mutating func remove(_ thread: String) {
+        threads[thread] = nil
+        kept.remove(thread)
+    }
 
     /// Whether new jobs of a thread are refused.
     func refuses(_ thread: String) -> Bool { includes(thread) && !kept.contains(thread) }
@@ -44,8 +63,7 @@ extension JobScheduler {
     package mutating func release(
         _ thread: String, keepsNew: Bool = false, _ reply: ReplyToken
     ) {
-        served.releases.threads.insert(thread)
-        if keepsNew { served.releases.kept.insert(thread) }
+        served.releases.add(thread, keepsNew: keepsNew)
         let released = queues.all.filter { $0.name.thread == thread }
         for queue in released { queue.release() }
         cancels.forgetLeft(of: released)
@@ -82,12 +100,16 @@ extension JobScheduler {
             return endBulkTurn()
         }
         let names = Priority.allCases.map { QueueName(thread: thread, priority: $0) }
-        ask(.claim(thread, reply)) { .claim(names, ticket: $0) }
+        let release = served.releases.number(of: thread)
+        ask(.claim(thread, reply, of: release)) { .claim(names, ticket: $0) }
     }
 
     /// The store has told which jobs of a claimed thread hold up others.
+    ///
+    /// - Parameter release: the number of the thread's release when that was asked.
     mutating func claimed(
-        _ thread: String, _ result: Result<[Job], StoreFault>, _ reply: ReplyToken
+        _ thread: String, of release: UInt64?, _ result: Result<[Job], StoreFault>,
+        _ reply: ReplyToken
     ) {
         switch result {
         case .failure(let fault): effects.answer(reply, .failed(.storeFailed(fault)))
@@ -95,9 +117,12 @@ extension JobScheduler {
             effects.answer(reply, .failed(.shuttingDown))
         // An earlier claim has been answered.
         case .success where !served.releases.includes(thread): effects.answer(reply, .done)
+        // It was claimed and released meanwhile, and its jobs may have ended.
+        case .success where served.releases.number(of: thread) != release:
+            endBulkTurn()
+            return claim(thread, reply)
         case .success(let blockers):
-            served.releases.threads.remove(thread)
-            served.releases.kept.remove(thread)
+            served.releases.remove(thread)
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
             // Before anything is loaded that they hold up.

@@ -102,8 +102,7 @@ extension JobScheduler {
     /// Makes the queues of threads that come: what is accepted before they are claimed is parked.
     private mutating func prepare(_ names: [String], of group: ThreadGroup) {
         for thread in names {
-            served.releases.threads.insert(thread)
-            served.releases.kept.insert(thread)
+            served.releases.add(thread, keepsNew: true)
             for priority in Priority.allCases {
                 let name = QueueName(thread: thread, priority: priority)
                 let queue = queues.queue(name, of: group, mayHaveEarlierJobs: true)
@@ -124,8 +123,7 @@ extension JobScheduler {
     private mutating func leave(_ names: [String], of group: ThreadGroup) {
         guard !names.isEmpty else { return }
         let threads = Set(names)
-        served.releases.threads.formUnion(threads)
-        served.releases.kept.formUnion(threads)
+        for thread in names { served.releases.add(thread, keepsNew: true) }
         let left = queues.all.filter { threads.contains($0.name.thread) }
         cancels.forgetLeft(of: left)
         for queue in left {

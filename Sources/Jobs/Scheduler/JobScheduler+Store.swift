@@ -40,8 +40,8 @@ extension JobScheduler {
         case .expiring(let ticket, let result):
             if case .findExpired = store.inquiries.take(ticket) { foundExpired(result) }
         case .claimed(let ticket, let result):
-            if case .claim(let thread, let reply) = store.inquiries.take(ticket) {
-                claimed(thread, result, reply)
+            if case .claim(let thread, let reply, let release) = store.inquiries.take(ticket) {
+                claimed(thread, of: release, result, reply)
             }
         case .cancelledPart(let ticket, let result):
             if case .cancelMany(let bulk) = store.inquiries.take(ticket) {

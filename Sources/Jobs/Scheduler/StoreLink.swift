@@ -29,7 +29,7 @@ enum Inquiry {
     case resolve(FailedJobsChange)
     case list(Listing)
     /// Takes over a thread.
-    case claim(String, ReplyToken)
+    case claim(String, ReplyToken, of: UInt64?)
 }
 
 /// The questions under way, by the tickets of their answers.
