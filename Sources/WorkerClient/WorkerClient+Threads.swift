@@ -34,7 +34,7 @@ extension WorkerClient {
         try run(.workers)
     }
 
-    /// Every daemon that shares the store: the one that serves, and those that wait.
+    /// The daemons that share the store: one serves, the others wait.
     ///
     /// - Throws: `.daemon` with BUSY if the database does not answer.
     /// - Thread: any thread.

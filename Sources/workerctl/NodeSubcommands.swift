@@ -7,7 +7,7 @@ enum NodeSubcommands {
         [
             Subcommand(
                 name: "nodes", arguments: "",
-                summary: "Every daemon that shares the store, and which of them serves.",
+                summary: "The daemons that share the store, and which of them serves.",
                 details: """
                     One serves; the others wait to take over, and pass their clients on to ADDRESS
                     and HTTP. A node without an address can't be passed on to: set node.address in

@@ -1,5 +1,5 @@
-// One field of a cron expression: the numbers that it may contain, how they are written, and
-// those that were.
+// One field of a cron expression: the numbers that it may contain, how they are written, and the
+// numbers that were read.
 
 /// The kinds of fields, in the order in which they are written.
 enum CronFieldKind: Int, CaseIterable {

@@ -78,7 +78,7 @@ package struct StoreNodes: Sendable, Equatable {
 
 /// The owner of a store's seat, as a daemon sees it that waits for the seat.
 package enum SeatHolder: Sendable, Equatable {
-    /// No daemon: one of those that wait is about to take it.
+    /// No daemon has it: a waiting daemon is about to take it.
     case nobody
     /// A daemon that the others know.
     case node(StoreNode)

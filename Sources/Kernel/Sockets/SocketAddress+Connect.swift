@@ -60,8 +60,8 @@ extension SocketAddress {
 
     /// Begins to connect to a TCP server, in the background.
     ///
-    /// The connection ends if the server's machine has answered nothing for two minutes, as those
-    /// of a `Listener` do.
+    /// The connection ends if the server's machine has answered nothing for two minutes, as the
+    /// connections of a `Listener` do.
     ///
     /// - Returns: a non-blocking, close-on-exec socket; it is ready for writing when the outcome is
     ///   there for `checkConnected`.

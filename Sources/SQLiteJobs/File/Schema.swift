@@ -249,8 +249,7 @@ package struct Schema: Sendable {
             Step(
                 from: 9,
                 [
-                    // Which jobs came before the command that has made a job due: those with
-                    // smaller numbers.
+                    // Jobs with smaller numbers came before the command that has made a job due.
                     "ALTER TABLE jobs RENAME COLUMN is_due TO released_before",
                     // Names that are in force as long as their clients say, and the results that
                     // they lead to. Before, they were as long as was configured.

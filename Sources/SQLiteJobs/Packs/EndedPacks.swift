@@ -1,5 +1,5 @@
-// Ended jobs that have not failed, in packs: each pack has those that ended in one transaction.
-// They are dropped in order of arrival, pack by pack. A failed job can be run again, and has a row
+// Packs of ended jobs that have not failed: the jobs of a pack have ended in one transaction. Jobs
+// are dropped in order of arrival, pack by pack. A failed job can be run again, and has a row
 // of its own.
 
 internal import Jobs

@@ -46,7 +46,7 @@ extension Door {
     ///   - present: doors that are open.
     ///   - inherited: the sockets that the daemon was started with; nil if they are in use.
     ///   - admit: gets each connection.
-    /// - Returns: the new doors, and whether some are of `inherited`; nil without those.
+    /// - Returns: the new doors, and whether some are of `inherited`; nil without `inherited`.
     /// - Throws: why one can't be opened.
     /// - Blocks: for the disk.
     static func openAll(

@@ -76,8 +76,9 @@ final class Relay {
         areDoorsInherited = areInherited == true
     }
 
-    /// Passes connections on to the daemon that has the seat now; those to another one are closed
-    /// if that one has lost it.
+    /// Passes connections on to the daemon that has the seat now.
+    ///
+    /// A connection to a daemon that has lost the seat is closed.
     func follow(_ holder: SeatHolder) {
         unknownCount = holder == .unknown ? unknownCount + 1 : 0
         // A daemon that has just taken the seat enters its name a moment later.

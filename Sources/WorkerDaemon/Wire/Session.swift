@@ -482,7 +482,7 @@ final class Session {
         } catch {
             return close("sending failed: \(error)")
         }
-        // Room again: go on with what was read before the client was throttled.
+        // There is room for answers again: bytes that were read before are parsed now.
         if conversation?.parser.isInsideRequest ?? parser.isInsideCommand { executeCommands() }
     }
 

@@ -82,14 +82,14 @@ extension ThreadRunLoop {
 }
 
 extension DelayedPerforms {
-    /// Whether one that has come due was postponed, and has not had its turn since: those that come
-    /// due behind it wait as well.
+    /// Whether a perform that is due was postponed, and has not had its turn since: performs that
+    /// come due behind it wait as well.
     ///
     /// - Thread: the loop's own thread.
     var hasPostponed: Bool { postponedCount.load(ordering: .relaxed) > 0 }
 
-    /// Performs one that has come due once its thread postpones nothing any more, behind those
-    /// that were postponed before.
+    /// Carries a perform that is due out once its thread postpones nothing any more, behind the
+    /// performs that were postponed before.
     ///
     /// - Thread: the loop's own thread.
     func postpone(
