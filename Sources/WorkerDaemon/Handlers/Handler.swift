@@ -54,11 +54,6 @@ final class Handler: Sendable {
     let timeout: Duration?
     /// The options of its jobs by default.
     let defaults: SharedJobOptions
-    /// Whether it may go on although its job was asked to end; false for a program, which is
-    /// killed.
-    let mayNotListen: Bool
-    /// Whether workers in other processes serve it.
-    let isForWorkers: Bool
 
     /// - Parameter retries: the retries of a closure; those of a program are in its configuration.
     init(_ kind: Kind, _ retries: Retries = .none) {
@@ -68,18 +63,12 @@ final class Handler: Sendable {
         case .program(let selector):
             timeout = selector.timeout
             defaults = selector.defaults
-            mayNotListen = false
-            isForWorkers = false
         case .worker(let selector):
             timeout = selector.timeout
             defaults = selector.defaults
-            mayNotListen = true
-            isForWorkers = true
         case .closure, .task:
             timeout = nil
             defaults = SharedJobOptions(retries.options)
-            mayNotListen = true
-            isForWorkers = false
         }
     }
 
@@ -107,6 +96,13 @@ final class Handler: Sendable {
         case .worker: fatalError("a worker's job runs as a RemoteJob")
         }
     }
+
+    /// Whether it may go on although its job was asked to end; false for a program, which is
+    /// killed.
+    var mayNotListen: Bool { if case .program = kind { false } else { true } }
+
+    /// Whether workers in other processes serve it.
+    var isForWorkers: Bool { if case .worker = kind { true } else { false } }
 
     /// The selector's configuration if workers in other processes serve it.
     var forWorkers: Configuration.Selector? {

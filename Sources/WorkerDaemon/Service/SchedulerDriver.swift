@@ -418,7 +418,7 @@ final class SchedulerDriver {
             let key = details.options.key.map { SubmitKey($0) }
             let priority = details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
-            if context.handler.isForWorkers, let selector = context.handler.forWorkers {
+            if case .worker(let selector) = context.handler.kind {
                 (ticket, owed) = try pool.submitOwingWake(
                     onThread: details.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))

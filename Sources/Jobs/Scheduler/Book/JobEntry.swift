@@ -147,15 +147,15 @@ package final class JobEntry {
     }
 
     package var id: JobID { unsafe contents.id }
-    package var details: JobDetails { _read { yield unsafe contents.details } }
-    package var selector: JobSelector { _read { yield unsafe contents.selector } }
-    package var group: ThreadGroup { _read { yield unsafe contents.group } }
+    package var details: JobDetails { unsafe contents.details }
+    package var selector: JobSelector { unsafe contents.selector }
+    package var group: ThreadGroup { unsafe contents.group }
     /// The numbers by which the driver knows its handler and its group.
     package var indexes: (selector: Int, group: Int) {
         unsafe (contents.selector.index, contents.group.index)
     }
     /// The queue of the store that it belongs to; nil for a job in memory only.
-    var queue: JobQueue? { _read { yield unsafe contents.queue } }
+    var queue: JobQueue? { unsafe contents.queue }
     /// How many bytes it was accepted with.
     var payloadByteCount: Int { unsafe contents.payloadByteCount }
 
@@ -179,8 +179,8 @@ package final class JobEntry {
 
     /// The orders that it keeps; none once it is active no longer.
     private(set) var orders: JobOrders {
-        _read { yield unsafe contents.orders }
-        _modify { yield unsafe &contents.orders }
+        get { unsafe contents.orders }
+        set { unsafe contents.orders = newValue }
     }
 
     package private(set) var retry: RetryPlan {
@@ -191,7 +191,7 @@ package final class JobEntry {
     /// The driver's part of the present attempt, once that is queued; the scheduler only asks about
     /// it.
     package var attempt: AnyObject? {
-        _read { yield unsafe contents.attempt }
+        get { unsafe contents.attempt }
         set { unsafe contents.attempt = newValue }
     }
 
@@ -214,7 +214,7 @@ package final class JobEntry {
         set { unsafe contents.tally = newValue }
     }
 
-    /// The number of its turn: those of jobs whose turns came later are larger.
+    /// The number of its turn: a later turn has a larger number.
     ///
     /// It stays when the job is taken back and offered again.
     package var turn: UInt64 { unsafe contents.turn }
@@ -232,7 +232,7 @@ package final class JobEntry {
     }
 
     /// Whether a worker of an earlier run may still have it: then it goes before all others, and
-    /// those of its order wait for its end.
+    /// the jobs of its order wait for its end.
     var isInherited: Bool { unsafe contents.isInherited }
 
     /// Whether that worker may have it now: then it counts as running.
