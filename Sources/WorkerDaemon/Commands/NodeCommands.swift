@@ -36,35 +36,37 @@ enum NodeCommands {
         switch result {
         case .success(let nodes?):
             let isTrusted = service.driver.store.isTrusted
-            return .array(nodes.all.map { describe($0, nodes, isTrusted: isTrusted) })
-        case .success(nil): return .array([describeOnly(service)])
+            return .array(
+                nodes.all.map { node in
+                    node.serves
+                        ? describe(
+                            node, since: nodes.seatTakenAt, epoch: nodes.epoch,
+                            isTrusted: isTrusted)
+                        : describe(node, since: node.startedAt, epoch: nil, isTrusted: nil)
+                })
+        // No other daemon can have the store.
+        case .success(nil):
+            let card = service.configuration.nodeCard
+            let startedAt = service.driver.startedAt
+            let node = StoreNode(
+                id: 0, name: card.name, commands: card.commands?.url, requests: card.requests?.url,
+                startedAt: startedAt, serves: true)
+            return .array([describe(node, since: startedAt, epoch: nil, isTrusted: true)])
         case .failure(let fault): return WireError(.busy, "\(fault)").reply
         }
     }
 
     private static func describe(
-        _ node: StoreNode, _ nodes: StoreNodes, isTrusted: Bool
+        _ node: StoreNode, since: Int64, epoch: Int64?, isTrusted: Bool?
     ) -> RESPValue {
         .map([
             entry("name", text(node.name)),
             entry("state", text(node.serves ? "serves" : "waits")),
-            entry("since", .integer(Int(node.serves ? nodes.seatTakenAt : node.startedAt))),
-            entry("trusted", node.serves ? .boolean(isTrusted) : .null),
-            entry("epoch", node.serves ? .integer(Int(nodes.epoch)) : .null),
+            entry("since", .integer(Int(since))),
+            entry("trusted", isTrusted.map { .boolean($0) } ?? .null),
+            entry("epoch", epoch.map { .integer(Int($0)) } ?? .null),
             entry("address", node.commands.map { text($0) } ?? .null),
             entry("http", node.requests.map { text($0) } ?? .null),
-        ])
-    }
-
-    /// The daemon whose store no other one can have.
-    private static func describeOnly(_ service: Service) -> RESPValue {
-        let card = service.configuration.nodeCard
-        return .map([
-            entry("name", text(card.name)), entry("state", text("serves")),
-            entry("since", .integer(Int(service.driver.startedAt))),
-            entry("trusted", .boolean(true)), entry("epoch", .null),
-            entry("address", card.commands.map { text($0.url) } ?? .null),
-            entry("http", card.requests.map { text($0.url) } ?? .null),
         ])
     }
 }

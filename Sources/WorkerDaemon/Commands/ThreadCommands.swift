@@ -45,12 +45,7 @@ enum ThreadCommands {
             guard command.matches(1, "LIVE") else {
                 throw WireError(.err, "THREADS takes LIVE or nothing")
             }
-            guard session.writer.version == .three else {
-                throw WireError(
-                    .err,
-                    "THREADS LIVE pushes, which version 2 of the protocol can't: HELLO 3 first, or "
-                        + "ask THREADS again and again")
-            }
+            try session.checkPushes(of: "THREADS LIVE", else: "THREADS")
             try service.pushLive(to: session)
             return nil
         }

@@ -21,12 +21,7 @@ enum WatchCommands {
     private static func observe(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        guard session.writer.version == .three else {
-            throw WireError(
-                .err,
-                "OBSERVE pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOB "
-                    + "again and again")
-        }
+        try session.checkPushes(of: "OBSERVE", else: "JOB")
         let (ids, asksForOutput) = try watchedJobs(command)
         let withOutput = asksForOutput && session.maySeePayloads
         // Ids that the client has not read yet count once each, or a client that never reads could
@@ -89,6 +84,20 @@ enum WatchCommands {
 }
 
 extension Session {
+    /// Finds out whether the client takes pushes.
+    ///
+    /// - Parameters:
+    ///   - command: a command that pushes.
+    ///   - other: a command that answers the same once.
+    func checkPushes(of command: String, else other: String) throws(WireError) {
+        guard writer.version == .three else {
+            throw WireError(
+                .err,
+                "\(command) pushes, which version 2 of the protocol can't: HELLO 3 first, or ask "
+                    + "\(other) again and again")
+        }
+    }
+
     /// Pushes `job`, its number, its state, and a map with its other entries.
     func tell(_ news: JobUpdate) {
         var details = [entry("attempt", .integer(news.attempt))]
@@ -128,12 +137,7 @@ enum EventCommands {
     private static func events(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        guard session.writer.version == .three else {
-            throw WireError(
-                .err,
-                "EVENTS pushes, which version 2 of the protocol can't: HELLO 3 first, or ask JOBS "
-                    + "again and again")
-        }
+        try session.checkPushes(of: "EVENTS", else: "JOBS")
         var index = 1
         var place: EventPlace?
         if command.count > 2, command.matches(1, "SINCE") {
