@@ -203,7 +203,7 @@ let package = Package(
             name: "StoreTwin", dependencies: ["Jobs", "Kernel"], path: "Tests/StoreTwin",
             swiftSettings: rules),
         .target(
-            name: "Support", dependencies: ["RunLoops", "Kernel", "Structures"],
+            name: "Support", dependencies: ["RunLoops", "RESP", "HTTP", "Kernel", "Structures"],
             path: "Tests/Support",
             swiftSettings: rules),
         .target(
@@ -252,7 +252,7 @@ let package = Package(
             ],
             swiftSettings: rules + mimalloc),
         .target(
-            name: "Fuzzing", dependencies: ["RESP", "HTTP", "Jobs", "WorkerDaemon"],
+            name: "Fuzzing", dependencies: ["RESP", "HTTP", "Jobs", "WorkerDaemon", "Support"],
             path: "Tests/Fuzzing", swiftSettings: rules),
         .testTarget(
             name: "FuzzingTests", dependencies: ["Fuzzing", "Kernel", "Support"],

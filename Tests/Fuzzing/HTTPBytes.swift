@@ -1,6 +1,7 @@
 // Requests of HTTP.
 
 internal import HTTP
+internal import Support
 
 enum HTTPBytes {
     private static let bodyByteCountMax = 1_000
@@ -51,16 +52,6 @@ enum HTTPBytes {
         for field in head.fields {
             precondition(
                 !field.value.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "a line in a value")
-        }
-    }
-}
-
-extension RequestParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
         }
     }
 }

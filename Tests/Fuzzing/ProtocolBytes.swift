@@ -1,6 +1,7 @@
 // Commands and replies of the Redis protocol.
 
 internal import RESP
+internal import Support
 
 enum ProtocolBytes {
     private static let limits = CommandLimits(argumentByteCountMax: 1_000)
@@ -69,25 +70,5 @@ enum ProtocolBytes {
             }
         }
         return (found, parser.isInsideReply ? "inside" : "between")
-    }
-}
-
-extension CommandParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
-        }
-    }
-}
-
-extension ReplyParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
-        }
     }
 }

@@ -64,13 +64,3 @@ func refusal(_ text: String) -> Int? {
     guard case .refusal(let status, _) = requestEvents(text.bytes).last else { return nil }
     return status
 }
-
-extension RequestParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
-        }
-    }
-}

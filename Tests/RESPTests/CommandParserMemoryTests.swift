@@ -2,6 +2,7 @@
 // of times, so that no result depends on the machine.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct CommandParserMemoryTests {

@@ -114,23 +114,3 @@ extension SeededRandom {
         return sizes
     }
 }
-
-extension CommandParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
-        }
-    }
-}
-
-extension ReplyParser {
-    /// Appends bytes as they come from a socket.
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        guard !bytes.isEmpty else { return }
-        withUninitializedTail(atLeast: bytes.count) { tail in
-            for byte in bytes { tail.append(byte) }
-        }
-    }
-}

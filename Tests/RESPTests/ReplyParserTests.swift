@@ -1,6 +1,7 @@
 // Proves the client's half of reading: every type of both versions, in any cut, and the refusals.
 
 import RESP
+import Support
 import Testing
 
 @Suite struct ReplyParserTests {
