@@ -36,8 +36,6 @@ final class SchedulerSurroundings: SchedulerEnvironment {
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
         guard let group = driver?.groupsByIndex[group.index] else { return true }
-        // Asked for each job, and most groups are one thread.
-        if group.members.count == 1 { return group.members[0].isStopped }
         return (try? group.pool.isStopped(onThread: thread)) != false
     }
 

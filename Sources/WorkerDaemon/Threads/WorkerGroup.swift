@@ -25,9 +25,6 @@ final class WorkerGroup: Sendable {
         /// The thread; another one when it was replaced.
         var thread: WorkerThread { present.withLock { $0 } }
 
-        /// Whether its thread was told to stop.
-        var isStopped: Bool { present.withLock { $0.isStopped } }
-
         fileprivate func replace(by thread: WorkerThread) {
             present.withLock { $0 = thread }
         }
@@ -73,7 +70,7 @@ final class WorkerGroup: Sendable {
     func member(named name: String) -> Member? { membersByName[name] }
 
     /// Whether all of its threads were told to stop.
-    var isStopped: Bool { members.allSatisfy(\.isStopped) }
+    var isStopped: Bool { members.allSatisfy(\.thread.isStopped) }
 
     /// Goes on without the thread of a member that does not return from its job.
     ///

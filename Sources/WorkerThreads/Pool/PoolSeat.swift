@@ -41,8 +41,11 @@ final class PoolThreads: Sendable {
     }
 
     /// All of them, in the order of their places.
-    var all: [WorkerThread] {
-        isChanged.load(ordering: .acquiring) ? current.withLock { $0 } : first
+    var all: [WorkerThread] { withAll { $0 } }
+
+    /// Reads all of them, in the order of their places, mostly without a copy.
+    func withAll<Result>(_ body: ([WorkerThread]) -> Result) -> Result {
+        isChanged.load(ordering: .acquiring) ? body(current.withLock { $0 }) : body(first)
     }
 
     func replace(_ index: Int, by thread: WorkerThread) {

@@ -240,9 +240,11 @@ public final class WorkerPool: Sendable {
     /// A stop is visible at once, not only when the members have got round to it. Mostly it is the
     /// first one that says no.
     func isStopped(_ queue: PoolQueue) -> Bool {
-        switch queue {
-        case .own(let member): members[member].isStopped
-        case .shared: members.allSatisfy { $0.isStopped }
+        threads.withAll { threads in
+            switch queue {
+            case .own(let member): threads[member].isStopped
+            case .shared: threads.allSatisfy { $0.isStopped }
+            }
         }
     }
 }
