@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `A console block` {
-    @Test(.timeLimit(.minutes(5)), .enabled(if: hasRedisTools), arguments: try playedDocuments())
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasRedisTools), arguments: try playedDocuments())
     func `prints what stands below each command`(document: String) throws {
         let blocks = ConsoleBlock.all(in: try text(document)).filter { $0.excuse == nil }
         let entries = blocks.flatMap(\.entries)

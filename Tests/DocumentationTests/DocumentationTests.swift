@@ -43,7 +43,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: try programs())
+    @Test(.timeLimit(.minutes(2)), arguments: try programs())
     func `prints what is printed below it`(program: Program) throws {
         var child = try ChildProcess.spawn(
             ChildCommand(

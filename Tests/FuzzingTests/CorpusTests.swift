@@ -9,7 +9,7 @@ import Testing
 @Suite struct `A reader of bytes from outside` {
     private static let changesOfEach = 200
 
-    @Test(.timeLimit(.minutes(5)), arguments: FuzzTarget.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: FuzzTarget.allCases)
     func `keeps its promises whatever the bytes are`(target: FuzzTarget) throws {
         let folder = "Tests/FuzzingTests/Corpora/\(target.rawValue)"
         let names = try Directory.names(in: "\(repositoryDirectory)/\(folder)").sorted()

@@ -12,13 +12,13 @@ import Testing
 @Suite struct `Stores behave alike` {
     private static let count = askedNumber("STORE_HISTORIES") ?? 12
 
-    @Test(.timeLimit(.minutes(5)), arguments: (1...count).map { UInt64($0) })
+    @Test(.timeLimit(.minutes(2)), arguments: (1...count).map { UInt64($0) })
     func `a store in a file, and its twin`(seed: UInt64) throws {
         try compare(seed: seed) { try ReopenedFile($0, $1) }
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
         arguments: (1...count).map { UInt64($0) })
     func `a store in a database, and its twin`(seed: UInt64) throws {

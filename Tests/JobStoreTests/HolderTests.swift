@@ -8,14 +8,14 @@ import Synchronization
 import Testing
 
 @Suite struct `Stores know who holds an attempt` {
-    @Test(.timeLimit(.minutes(5)), arguments: (1...20).map { UInt64($0) })
+    @Test(.timeLimit(.minutes(2)), arguments: (1...20).map { UInt64($0) })
     func `after crashes and in order`(seed: UInt64) throws {
         try live(seed) { ReopenedTwin(StoreLimits(), $0) }
         try live(seed) { try ReopenedFile(StoreLimits(), $0) }
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
         arguments: (1...8).map { UInt64($0) })
     func `after crashes of a daemon with a database`(seed: UInt64) throws {

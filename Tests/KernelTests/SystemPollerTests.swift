@@ -39,7 +39,7 @@ private func check(_ poller: SystemPoller, _ set: (any PollSet)?) -> [ReadyEvent
     return ready
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemPollerTests {
     @Test(arguments: Sleep.allCases)
     func `a wake sent before the wait is not lost`(sleep: Sleep) throws {
@@ -152,7 +152,7 @@ struct SystemPollerTests {
         mover.join()
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: Sleep.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: Sleep.allCases)
     func `a deadline that a clock moved by hand has passed already ends the sleep`(
         sleep: Sleep
     ) throws {
@@ -219,7 +219,7 @@ struct SystemPollerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemPollerDescriptorTests {
     @Test func `a descriptor is reported for as long as it is ready, with its token`() throws {
         let poller = SystemPoller()

@@ -45,7 +45,7 @@ private func addresses(of id: SystemThread.ID) -> [UInt] {
     return ThreadBacktrace.addresses(of: id, within: .seconds(60), stampedBy: word).addresses
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A backtrace of another thread` {
+@Suite(.timeLimit(.minutes(2))) struct `A backtrace of another thread` {
     @Test func `names the functions that wait, innermost first`() throws {
         let gate = Gate()
         let id = Named()

@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a megabyte that comes byte by byte is read once`() throws {
         var stream: [UInt8] = []
         CommandWriter.write(["ECHO", .bytes(Array(repeating: 65, count: 1 << 20))], to: &stream)

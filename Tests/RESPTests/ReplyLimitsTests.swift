@@ -95,7 +95,7 @@ import Testing
         #expect(parser.memoryByteCount <= 128 << 10)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a megabyte that comes byte by byte is read once`() throws {
         var stream: [UInt8] = []
         let writer = ReplyWriter(version: .three)

@@ -81,7 +81,7 @@ private final class CoreFoundationPortLoop: PortLoop {
     var isWaiting: Bool { CFRunLoopIsWaiting(loop) }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A port whose other end hangs up` {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `A port whose other end hangs up` {
     /// The account of a loop: the result of each run, and the calls of the port until its end.
     private struct Shown: Equatable {
         /// An account that another thread writes; it is joined before the account is read.

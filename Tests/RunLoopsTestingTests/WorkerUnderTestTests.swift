@@ -8,7 +8,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `A worker on a manual clock` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has settled when all that was submitted and all that is due has run`() throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "settles", clock: clock)
@@ -29,7 +29,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has fired what was added and due before its loop got there`() throws {
         for round in 1...200 {
             let clock = ManualClock()
@@ -43,7 +43,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is busy for longer has not settled, and is named`() throws {
         let worker = try WorkerThread(name: "busy", clock: ManualClock())
         let gate = Gate()
@@ -55,7 +55,7 @@ import WorkerThreads
         try worker.settle()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is paused, or has ended, has settled`() throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "paused", clock: clock)
@@ -76,7 +76,7 @@ import WorkerThreads
         try worker.settle()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread of one's own can go by the clock too`() throws {
         let clock = ManualClock()
         let box = LoopBox()

@@ -7,7 +7,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `Workers on a manual clock` {
+@Suite(.timeLimit(.minutes(2))) struct `Workers on a manual clock` {
     @Test func `have settled when nothing goes to and fro between them`() throws {
         let clock = ManualClock()
         let pair = [

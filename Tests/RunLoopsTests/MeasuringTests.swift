@@ -6,7 +6,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Measuring a loop` {
+@Suite(.timeLimit(.minutes(2))) struct `Measuring a loop` {
     @Test func `is off at first, and then it notes nothing`() throws {
         let (before, running) = try withScriptedLoop { loop, poller in
             let trace = Trace()

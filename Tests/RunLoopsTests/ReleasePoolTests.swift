@@ -234,7 +234,7 @@ private let round = ["before-timers", "before-sources"]
         #expect(trace.all == ["run", "third gone", "first gone", "second gone"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 24: on the real kernel a sleeping thread holds nothing`() throws {
         let gone = Latch()
         let running = try RunningLoop(thread: "pooled")

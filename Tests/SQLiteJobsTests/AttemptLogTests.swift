@@ -8,7 +8,7 @@ import Support
 import Testing
 import SQLiteJobs
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct AttemptLogTests {
     let directory: TestDirectory
     let path: String

@@ -11,7 +11,7 @@ extension Inbox {
     fileprivate var spareBlockCount: Int { Int(spares.load(ordering: .relaxed) & 0xFFFF) }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `An inbox` {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct `An inbox` {
     /// One element of a concurrent test: its producer, and its number among that producer's
     /// elements.
     struct Message: Equatable {

@@ -39,7 +39,7 @@ import Testing
         #expect(first == nil)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `gives the same object to all threads that put one in at the same time`() throws {
         for _ in 0..<100 {
             let race = Race()

@@ -5,7 +5,7 @@ import Testing
 import WorkerClient
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Asynchronous client and odd servers` {
     @Test func `a task that is cancelled leaves the others their own replies`() async throws {
         try await onOwnThread { own in

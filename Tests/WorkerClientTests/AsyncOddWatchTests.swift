@@ -5,7 +5,7 @@
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Watching with the asynchronous client and odd servers` {
     private static let delayed = ">4\r\n+job\r\n:5\r\n+delayed\r\n%1\r\n+attempt\r\n:0\r\n"
     private static let done = ">4\r\n+job\r\n:5\r\n+done\r\n%1\r\n+attempt\r\n:1\r\n"

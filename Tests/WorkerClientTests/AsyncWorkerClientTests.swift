@@ -5,7 +5,7 @@ import Testing
 import WorkerClient
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Asynchronous client` {
     @Test func `many jobs under way at once get their own results`() async throws {
         try await onOwnThread { own in

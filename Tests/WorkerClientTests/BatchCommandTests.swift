@@ -4,7 +4,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl perform of many` {
     @Test func `lines become jobs in their order, and results come in it`() throws {
         let daemon = try TestDaemon()

@@ -5,7 +5,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `An operation on many jobs` {
     @Test func `is counted, begun and awaited by both clients`() async throws {
         let daemon = try TestDaemon()

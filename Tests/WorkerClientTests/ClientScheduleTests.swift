@@ -3,7 +3,7 @@
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Schedules with a client` {
     private let options = ScheduleOptions(
         missed: .all, priority: .low, timeLimit: .seconds(5), key: [1, 2],

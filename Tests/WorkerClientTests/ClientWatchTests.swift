@@ -6,7 +6,7 @@ import Testing
 import WorkerClient
 
 @Suite struct `Watching with a client` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends with the job's end`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)
@@ -37,7 +37,7 @@ import WorkerClient
         #expect(document["state"]?.text == "done")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `sleeps beside a command that waits, and close ends both`() throws {
         let daemon = try TestDaemon()
         let client = try WorkerClient(daemon.address)
@@ -70,7 +70,7 @@ import WorkerClient
         #expect(client.sleepingThreadCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is a sequence for tasks`() async throws {
         let daemon = try TestDaemon()
         let client = try await AsyncWorkerClient.connect(to: daemon.address)
@@ -99,7 +99,7 @@ import WorkerClient
         #expect(end?.state == .cancelled)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends when the client does`() async throws {
         let daemon = try TestDaemon()
         let client = try await AsyncWorkerClient.connect(to: daemon.address)

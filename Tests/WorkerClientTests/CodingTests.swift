@@ -20,7 +20,7 @@ private struct TextCoder: PayloadCoder {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Payloads that are values` {
     @Test func `are encoded and decoded by the user's coder`() throws {
         let daemon = try TestDaemon()

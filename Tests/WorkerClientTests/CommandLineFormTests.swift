@@ -3,7 +3,7 @@
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl's words` {
     @Test(arguments: [
         ("2030-01-02", 1_893_535_200_000), ("2030-01-02 18:05", 1_893_600_300_000),

@@ -3,7 +3,7 @@
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl with programs` {
     @Test func `output of a program is printed, stream by stream, and as it comes`() throws {
         let daemon = try TestDaemon(

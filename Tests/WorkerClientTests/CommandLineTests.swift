@@ -6,7 +6,7 @@ import Testing
 import WorkerClient
 import WorkerDaemon
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl` {
     @Test func `a payload comes from the line, a file or standard input`() throws {
         let daemon = try TestDaemon()

@@ -4,7 +4,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A command line` {
     private func isInstalled(_ program: String) -> Bool {
         (try? File.kind(of: program)) != nil

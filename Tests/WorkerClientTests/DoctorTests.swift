@@ -6,7 +6,7 @@ import Testing
 import WorkerClient
 import WorkerDaemon
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl doctor` {
     /// The findings by the names of their checks.
     private func findings(

@@ -5,7 +5,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A hold-up` {
     private static let until = 1_700_000_000_000
     private static let held = "+held-by\r\n:7\r\n+held-until\r\n"

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Blocking client and odd servers` {
     private static let answersPing: FakeServer.Script = { session in
         try session.greet()

@@ -6,7 +6,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A worker in Swift with odd servers` {
     private static func take(_ milliseconds: Int) -> [String] {
         ["TAKE", "AS", "w", "WAIT", "\(milliseconds)", "STOPS", "TRACE", "FROM", "turn"]

@@ -5,7 +5,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A worker in Swift` {
     private static let selectors = "turn: { worker: true, retries: 3 }, other: { worker: true },"
 

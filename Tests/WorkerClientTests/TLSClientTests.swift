@@ -5,7 +5,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5))) struct `A client with TLS` {
+@Suite(.timeLimit(.minutes(2))) struct `A client with TLS` {
     /// A daemon with a door, whose certificate is for `localhost`.
     private struct Door {
         let daemon: TestDaemon

@@ -4,7 +4,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A terminal` {
     @Test func `gets a result without controls, and a pipe gets it as it is`() throws {
         let daemon = try TestDaemon()

@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A client` {
     private static func run(_ home: String, _ arguments: [String]) throws -> CommandLineRun {
         try CommandLineRun(arguments, environment: ["XDG_RUNTIME_DIR": home])

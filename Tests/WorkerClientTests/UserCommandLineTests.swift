@@ -20,13 +20,13 @@ import WorkerDaemon
         SecretDigest(of: Array(run.text.dropLast().utf8))
     }
 
-    @Test(.timeLimit(.minutes(5))) func `are in the file that --file says`() throws {
+    @Test(.timeLimit(.minutes(2))) func `are in the file that --file says`() throws {
         let help = try CommandLineRun(["user", "--help"]).text
         #expect(help.contains("--file FILE            the users file; /etc/workerd/users if not"))
         #expect(!help.contains("the payload is"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func `come, change their secrets and go`() throws {
+    @Test(.timeLimit(.minutes(2))) func `come, change their secrets and go`() throws {
         let file = try TestDirectory()
         let path = file.file("users")
         let added = try run(
@@ -60,7 +60,7 @@ import WorkerDaemon
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "{ users: {} }", "{users:{}}", "{ users: { }, }", "{\n  users: {\n  },\n}\n",
             "{ users: { a: { roles: ['work'] } } }", "{ users: { a: { roles: ['work'] }, } }",
@@ -95,7 +95,7 @@ import WorkerDaemon
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             (["add"], 64, "user add needs a NAME"), (["add", "x"], 64, "user add needs --roles"),
             (["add", "x", "--roles", "king"], 65, "unknown role"),
@@ -122,7 +122,7 @@ import WorkerDaemon
         #expect(String(decoding: try File.read(path, atMost: 4_096), as: UTF8.self) == text)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `are not written to a faulty file, nor found in none`()
+    @Test(.timeLimit(.minutes(2))) func `are not written to a faulty file, nor found in none`()
         throws
     {
         let directory = try TestDirectory()
@@ -133,7 +133,7 @@ import WorkerDaemon
         #expect(faulty.status == 65 && faulty.errors.contains("users.ann.roles: is missing"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func `reach the daemon, and the page`() throws {
+    @Test(.timeLimit(.minutes(2))) func `reach the daemon, and the page`() throws {
         let directory = try TestDirectory()
         let (file, secret) = (directory.file("users"), directory.file("secret"))
         let added = try run("add", "ann", "--roles", "observe", file: file)

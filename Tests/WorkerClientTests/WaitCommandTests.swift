@@ -4,7 +4,7 @@ import Support
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `workerctl wait` {
     /// A daemon with job 1 done, 2 failed, 3 cancelled, and 4 that runs for an hour.
     private func daemon() throws -> TestDaemon {

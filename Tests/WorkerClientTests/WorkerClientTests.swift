@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import WorkerClient
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Blocking client` {
     @Test func `a job's result comes back, of any bytes and of any size`() throws {
         let daemon = try TestDaemon()

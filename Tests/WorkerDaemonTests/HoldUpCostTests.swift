@@ -19,7 +19,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes the scheduler look at no job of another key or thread`() throws {
         try play { world in
             let failing = 1...30
@@ -35,7 +35,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes it look at those behind it, and each counts as waiting until it is let go`() throws
     {
         try play { world in
@@ -65,7 +65,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes it look at no more after thousands of its order have run`() throws {
         try playScene { world in
             for token in 1...3_000 {

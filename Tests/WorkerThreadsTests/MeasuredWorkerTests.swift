@@ -7,7 +7,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `A measured worker` {
+@Suite(.timeLimit(.minutes(2))) struct `A measured worker` {
     /// The running callout, as the thread itself sees it.
     private static var running: String {
         ThreadRunLoop.current.runningCallout.map {

@@ -49,7 +49,7 @@ private func runInCircles(_ told: Latch) {
 @_optimize(none)
 private func keepTheFrame() {}
 
-@Suite(.timeLimit(.minutes(5))) struct `A watchdog` {
+@Suite(.timeLimit(.minutes(2))) struct `A watchdog` {
     private let clock = ManualClock()
     private let reports = Reports()
 

@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct DescriptorTransferTests {
     @Test func `an empty pipe would block and says so without an error`() throws {
         let pipe = try Pipe()

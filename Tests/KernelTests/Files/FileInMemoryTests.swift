@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct FileInMemoryTests {
     @Test(arguments: [0, 1, 1 << 20])
     func `a child reads it from its beginning to its end`(byteCount: Int) throws {

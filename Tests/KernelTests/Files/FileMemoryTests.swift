@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct FileMemoryTests {
     @Test func `what is stored is in the file at once, and the rest is zero`() throws {
         let directory = try TestDirectory()

@@ -6,7 +6,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct ChildProcessGroupTests {
     @Test func `the child leads a group of its own`() throws {
         var child = try shell("echo $$; cut -d' ' -f5 /proc/self/stat")

@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct ChildProcessTests {
     @Test func `what goes in comes out, and the end is reported once and for all`() throws {
         var child = try ChildProcess.spawn(ChildCommand(program: "/bin/cat"))

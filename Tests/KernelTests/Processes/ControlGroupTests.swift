@@ -57,7 +57,7 @@ import Testing
         child.kill()
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: canMakeControlGroups))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups))
     func `is killed with what has left the process group and the session`() throws {
         let group = try #require(ControlGroup.own()).child(
             "kernel-tests-\(ProcessStatistics.processID)")

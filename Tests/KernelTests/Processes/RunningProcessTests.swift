@@ -26,7 +26,7 @@ import Testing
         return found
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is found by a variable, has a session, and is killed`() throws {
         let value = "a=b, \(getpid())"
         var child = try start(value)
@@ -43,7 +43,7 @@ import Testing
         #expect(try found(value) == [])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is known by the file in memory that it reads, and has a group`() throws {
         let label = "kernel tests (deleted) \(getpid())"
         var child = try ChildProcess.spawn(

@@ -6,7 +6,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct SignalTests {
     @Test func `signals are read in place of having their effect, with who sent them`() throws {
         let signals: Set<Signal> = [.user1, .terminate]

@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct ListenerTests {
     let directory: TestDirectory
     let address: SocketAddress

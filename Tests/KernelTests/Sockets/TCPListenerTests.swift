@@ -5,7 +5,7 @@ import Kernel
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct TCPListenerTests {
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
     func `a port that the kernel chooses is told and takes connections`(text: String) throws {
@@ -69,7 +69,7 @@ struct TCPListenerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct InheritedListenerTests {
     @Test func `a socket that a service manager opened is used and its file is left`() throws {
         let directory = try TestDirectory()

@@ -9,7 +9,7 @@ private final class Count: Sendable {
     let value = Atomic<Int>(0)
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct LatchTests {
     @Test func `opened before anybody waits, it lets everybody through`() {
         let latch = Latch()

@@ -12,7 +12,7 @@ private func currentName() -> String {
     return String(decoding: (text ?? []).filter { $0 != 10 }, as: UTF8.self)
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct SystemThreadTests {
     @Test func `its body has run when join returns`() throws {
         let trace = Trace()

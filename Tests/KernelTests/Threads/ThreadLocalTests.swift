@@ -17,7 +17,7 @@ private final class Value: Sendable {
     deinit { trace.note("\(name) gone") }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct ThreadLocalTests {
     @Test func `each thread has its own, and none to begin with`() throws {
         let variable = ThreadLocal<Value>()

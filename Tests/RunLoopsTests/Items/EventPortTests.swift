@@ -12,7 +12,7 @@ private func child(_ script: String) throws -> ChildProcess {
     try ChildProcess.spawn(ChildCommand(program: "/bin/sh", arguments: ["-c", script]))
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A signal port` {
+@Suite(.timeLimit(.minutes(2))) struct `A signal port` {
     @Test func `receives its signals on the loop's thread, and others have their effect`() throws {
         let trace = Trace()
         try onNewThread {
@@ -52,7 +52,7 @@ private func child(_ script: String) throws -> ChildProcess {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A process port` {
+@Suite(.timeLimit(.minutes(2))) struct `A process port` {
     @Test(arguments: ["exit 3", "kill -9 $$"])
     func `tells how a child has ended, once`(script: String) throws {
         let trace = Trace()

@@ -37,7 +37,7 @@ private final class Owner: @unchecked Sendable {
         #expect(!gone.isSet)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that left its loop is let go of by that loop's thread`() throws {
         let running = try RunningLoop(thread: "loop")
         let gone = Flag()
@@ -52,7 +52,7 @@ private final class Owner: @unchecked Sendable {
         running.end()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that left its loop before that ended is let go of at once`() throws {
         let running = try RunningLoop(thread: "loop")
         let gone = Flag()

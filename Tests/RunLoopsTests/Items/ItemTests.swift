@@ -33,7 +33,7 @@ private final class LoopThread: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Items and other threads` {
     @Test func `a source enters and leaves several modes in the order in which it entered them`()
         throws

@@ -15,7 +15,7 @@ private func withSystemLoop<Result: Sendable>(
     try onNewThread { Swift.Result { try body(ThreadRunLoop.current) } }.get()
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Port on a descriptor` {
     @Test func `what it is ready for reads as words`() {
         #expect("\(Readiness([.writable, .readable, .closed]))" == "readable+writable+closed")

@@ -6,7 +6,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Signalled port` {
     @Test func `several signals before it is handled are one, and wake the loop`() throws {
         let trace = Trace()

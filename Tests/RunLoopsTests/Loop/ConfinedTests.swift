@@ -6,7 +6,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Confined value` {
     @Test func `it is there on the loop's own thread`() throws {
         let value = try onNewThread { () -> Int in

@@ -7,7 +7,7 @@ import RunLoopsTesting
 import Testing
 
 @Suite struct `A block that its sender waits for` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has run when the sender goes on`() throws {
         let trace = Trace()
         let running = try RunningLoop(thread: "served")
@@ -36,7 +36,7 @@ import Testing
         #expect(!loop.performAndWait { Issue.record("nobody is left to run it") })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lets the sender go when the thread ends without having run it`() throws {
         let box = LoopBox()
         let ready = Latch()

@@ -7,7 +7,7 @@ import RunLoopsTesting
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Eight threads against one loop` {
     private static let threadCount = 8
     private static let roundCount = 400

@@ -7,7 +7,7 @@ import Support
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A value bound to a thread` {
+@Suite(.timeLimit(.minutes(2))) struct `A value bound to a thread` {
     /// Says where it ends.
     private final class Handle {
         private let trace: Trace

@@ -10,7 +10,7 @@ private let gdb = try? Program.find(
 
 @Suite struct `The stack of a callout` {
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         .enabled(if: gdb != nil, "gdb is not installed: apt-get install gdb"))
     func `names in a debugger what the loop has called`() throws {
         let program = "\(try productsDirectory())/ProgramCallouts"

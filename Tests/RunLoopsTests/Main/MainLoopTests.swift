@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct `The main thread's loop` {
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "order", "threads", "modes", "inside", "after-source", "never-finished", "late-common",
             "hops", "signals",
@@ -26,7 +26,7 @@ import Testing
         #expect(!ours.output.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 26: main dispatch and main actor work runs in order`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "order"])
         #expect(
@@ -42,7 +42,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an idle one sleeps, and makes no pass meanwhile`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "idle"])
         let lines = run.output.split(separator: "\n")
@@ -50,7 +50,7 @@ import Testing
         #expect(run.output.contains("  mode default\n    the main dispatch queue\n"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `performs come from any thread, waiting or not, in order and in modes`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "own-calls"])
         #expect(run.status == .exited(0), "\(run.output)")
@@ -72,7 +72,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `all that it calls is on the main actor`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "isolated"])
         #expect(run.status == .exited(0), "\(run.output)")
@@ -100,14 +100,14 @@ import Testing
         #expect(text.contains("let main be synchronous"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what it is given before the main thread has met it waits for its first run`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "early"])
         #expect(run.status == .exited(0), "\(run.output)")
         #expect(run.output == "early, on main: true\nstopped\n")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `it ends with a main thread that has never met it`() throws {
         let run = try ProgramRun(built: "ProgramMainQueue", ["ours", "left"])
         #expect(run.status == .exited(0), "\(run.output)")
@@ -119,7 +119,7 @@ import Testing
         #expect(run.status == .exited(0), "\(run.output)")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `without a descriptor for the main queue it stops the program with a word`() throws {
         let run = try ProgramRun(
             built: "ProgramDescriptors", ["main-loop-run-with-none-left"], isStopped: true)

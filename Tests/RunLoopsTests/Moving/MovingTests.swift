@@ -8,7 +8,7 @@ import Support
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Items that are moved to another loop` {
     @Test func `an observer that leaves in its own call is told elsewhere when that is over`()
         throws

@@ -53,7 +53,7 @@ import WorkerDaemon
         #expect(try OpenAPI().operations == Set(WebPaths.all))
     }
 
-    @Test(.timeLimit(.minutes(5))) func `answer as they are described`() throws {
+    @Test(.timeLimit(.minutes(2))) func `answer as they are described`() throws {
         try withHTTPDoors(Self.setup) { daemon, _ in
             let caller = try Caller(daemon)
             let redis = try daemon.connect()
@@ -128,7 +128,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `answer errors as they are described`() throws {
+    @Test(.timeLimit(.minutes(2))) func `answer errors as they are described`() throws {
         try withDaemon(Self.setup) { daemon in
             let caller = try Caller(daemon)
             let submit = "POST /api/jobs"
@@ -178,7 +178,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `take every option of PERFORM`() throws {
+    @Test(.timeLimit(.minutes(2))) func `take every option of PERFORM`() throws {
         try withDaemon(Self.setup) { daemon in
             let caller = try Caller(daemon)
             try caller.call(
@@ -205,7 +205,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `page through all jobs`() throws {
+    @Test(.timeLimit(.minutes(2))) func `page through all jobs`() throws {
         try withDaemon(Self.setup) { daemon in
             let redis = try daemon.connect()
             for _ in 0..<7 { _ = try redis.perform("images", "echo", "DELAY", 600_000, "x") }
@@ -228,7 +228,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `bring a large result in one piece`() throws {
+    @Test(.timeLimit(.minutes(2))) func `bring a large result in one piece`() throws {
         var setup = Self.setup
         setup.limits = ""
         try withDaemon(setup) { daemon in

@@ -80,7 +80,7 @@ struct AwayDatabaseTests {
             """
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `while the server stands still, nothing begins and clients are told in time`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -127,7 +127,7 @@ struct AwayDatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a transaction that dies with its session or its server is made anew`(
         isServer: Bool
     ) throws {
@@ -170,7 +170,7 @@ struct AwayDatabaseTests {
             FOR EACH ROW EXECUTE FUNCTION public.replicate()
         """
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a committed transaction whose answer is lost counts`() throws {
         let scene = try Scene(Self.replicate)
         defer { scene.daemon.kill() }
@@ -188,7 +188,7 @@ struct AwayDatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a refused job whose transaction is committed later never runs`() throws {
         let scene = try Scene(Self.replicate)
         defer { scene.daemon.kill() }
@@ -215,7 +215,7 @@ struct AwayDatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a submitted job whose transaction is committed late is accepted once`() throws {
         let scene = try Scene(Self.replicate)
         defer { scene.daemon.kill() }
@@ -238,7 +238,7 @@ struct AwayDatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a daemon whose epoch is over writes nothing more and ends`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let daemon = try TestDaemon(

@@ -43,7 +43,7 @@ import Testing
         return try Directory.names(in: daemon.scratch.file("backups")).sorted()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has each job whose number was given before the command came`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `knows what had ended and what had begun when the command came`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes the place of another only if it is told to`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes the place of no file that is none`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has a name and no path`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of what is in memory is refused`() throws {
         try withDaemon(Setup(store: Setup.memory)) { daemon in
             let error = try daemon.connect().call("BACKUP", "a").errorMessage
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `may lie beside the store, and never in its place`() throws {
         var setup = Self.setup
         setup.more = "backups: \"$DIR\","
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lies where the configuration says`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("elsewhere"))
@@ -231,7 +231,7 @@ import Testing
         #expect(try client.perform("images", "echo", "x") == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is made one at a time`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `on a disk that is full leaves nothing, and the daemon goes on`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(Self.setup, in: scratch)
@@ -262,7 +262,7 @@ import Testing
         #expect(try client.call("RESULT", 1_000, "WAIT").bytes?.count == 4_096)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that was broken off is removed by the next, and nothing else is`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("backups"))
@@ -298,7 +298,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes the name of one that was broken off before its first byte`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("backups"))
@@ -318,7 +318,7 @@ import Testing
         #expect(try files(daemon) == ["b", "c.partial"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `removes what a killed daemon has left, and no file of others`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("backups"))
@@ -354,7 +354,7 @@ import Testing
         #expect(refusal?.contains("\(partial) is there and not workerd's") == true)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["DRAIN", "", "NOW"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["DRAIN", "", "NOW"])
     func `is finished or given up when the daemon goes down, and its client told which`(
         manner: String
     ) throws {

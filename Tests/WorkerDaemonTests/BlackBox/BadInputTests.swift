@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("*1\r\n:4\r\nPING\r\n", "expected '$', got ':'"),
             ("*2\r\n$4\r\nPINGxx", "expected CRLF after a bulk of 4 bytes"),
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a fault behind a job that runs does not cost the client its answer`() throws {
         try beside { daemon, _ in
             let client = try daemon.connect()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `names that are not there are named`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a name with line ends or of any length stays one error`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `every command says so when it has too few or too many arguments`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "\u{1B}[31m", "\u{7F}", "\u{9B}2J", "\u{202E}", "\u{2066}", "\u{200F}", "\u{2028}",
         ])

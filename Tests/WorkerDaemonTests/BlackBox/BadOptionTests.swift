@@ -68,7 +68,7 @@ import Testing
         (["AUTH", "secret"], "without any password"),
     ]
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `each fault is named and no job comes of it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an unknown version of the protocol is NOPROTO and the old one stays`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `killing clients that are not there answers 0`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -34,7 +34,7 @@ import Testing
         try ids.map { try client.job($0, "state").text ?? "" }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `cancels the jobs that meet its conditions, up to a number`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `retries and drops failed jobs by their reasons`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `counts jobs that have changed, and leaves running ones unless told`() throws {
         try withDaemon(Self.setup(isDurable: true)) { daemon in
             let client = try daemon.connect()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `stops between two pages`() throws {
+    @Test(.timeLimit(.minutes(2))) func `stops between two pages`() throws {
         try withDaemon(Self.setup(isDurable: true)) { daemon in
             let client = try daemon.connect()
             _ = try client.call("HELLO", 3)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has its arguments checked`() throws {
+    @Test(.timeLimit(.minutes(2))) func `has its arguments checked`() throws {
         try withDaemon(Self.setup(isDurable: false)) { daemon in
             let client = try daemon.connect()
             let wrong: [([CommandArgument], String)] = [

@@ -5,7 +5,7 @@ import RESP
 import Testing
 
 @Suite struct `Cancelling and buffering` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a waiting job that is cancelled never runs`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `very many collected jobs are taken back in a moment, and others stay collected`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a running job that is cancelled ends early`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job that has ended or never was cannot be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a delayed and a buffered job can be cancelled`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `CANCEL thread selector takes back what waits, and only that`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `buffered jobs wait for one FIRE and then run in order`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `FIRE of a member fires its own, FIRE of the pool all the rest`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()

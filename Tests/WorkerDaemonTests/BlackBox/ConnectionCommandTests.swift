@@ -7,7 +7,7 @@ import Testing
 import Wording
 
 @Suite struct `Redis manners` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `HELLO agrees on a version and answers in it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -32,7 +32,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `PING, ECHO, SELECT, RESET and QUIT do as Redis does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -51,7 +51,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT lists, names and kills connections`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -72,7 +72,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT LIST shows where each client is, and where it came in`() throws {
         let scratch = try Scratch()
         let (door, address) = try freeLoopbackAddress()
@@ -97,7 +97,7 @@ import Wording
         #expect(daemon.log.contains("came in from 127."))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that sends nothing holds no memory for input`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(Setup(), in: scratch)
@@ -122,7 +122,7 @@ import Wording
         #expect(try halfway.reply() == .simpleString("PONG"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `COMMAND names every command, what it takes and what it does`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -148,7 +148,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO has its sections, one or all`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -169,7 +169,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO and HELLO tell clients of Redis what they choose by`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -192,7 +192,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `CLIENT INFO has the fields of Redis 7.2 in their order`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -234,7 +234,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `INFO counts jobs in every state`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -258,7 +258,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `CONFIG GET knows what tools ask for`() throws {
         try withDaemon(Setup(limits: "payload: \"1KB\", connections: 7")) { daemon in
             let client = try daemon.connect()
@@ -271,7 +271,7 @@ import Wording
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SELECTORS names built-in and configured ones`() throws {
         let setup = Setup(selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }")
         try withDaemon(setup) { daemon in

@@ -18,7 +18,7 @@ import Testing
         return child.reap() == .exited(0)
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: isAllowed))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: isAllowed))
     func `collects what its programs leave behind, and ends in order`() throws {
         let scratch = try Scratch()
         var setup = Setup()
@@ -45,7 +45,7 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
     }
     @Test(
-        .timeLimit(.minutes(5)), .enabled(if: isAllowed),
+        .timeLimit(.minutes(2)), .enabled(if: isAllowed),
         arguments: [("workerd", "--config x.json5"), ("workerctl", "threads")])
     func `is told that its arguments are in /proc, which it has not`(
         program: String, arguments: String

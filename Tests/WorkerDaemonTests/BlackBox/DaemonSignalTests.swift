@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Signals to the daemon` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SIGUSR1 describes every thread's loop in the log, busy and paused ones too`() throws {
         let setup = Setup(threads: "images: {}, ledger: {}, mail: { count: 2 }")
         try withDaemon(setup) { daemon in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread that was there before the daemon, and takes its signals, is told of`() throws {
         let warning =
             "threads that were started before the daemon do not block them: ProgramObedient\n"
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `after SIGKILL the next daemon replaces the socket that was left`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes back what it has left because its thread was stopped, and runs the rest`() throws {
         try acrossCrash { daemon in
             let client = try daemon.connect()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `runs after a crash what it has accepted, in the order of ids`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `knows after a crash how jobs ended, and runs none of them again`() throws {
         try acrossCrash { daemon in
             let client = try daemon.connect()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `runs again what ran when it died, and the handler sees the attempt`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keeps delayed and buffered jobs, and forgets volatile ones`() throws {
         try acrossCrash { daemon in
             let client = try daemon.connect()
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keeps of a long queue the head in memory, and runs all of it in order`() throws {
         let count = 20_000
         var setup = Setup.durable
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `at SIGTERM leaves what waits, and puts back what it interrupts without a cost`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -223,7 +223,7 @@ import Testing
         #expect(try again.perform("images", "echo", "z") == 6)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `at SIGTERM lets none begin before an older one of its thread that is left`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(.durable, in: scratch)
@@ -256,7 +256,7 @@ import Testing
         #expect(starts == starts.sorted())
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `at a second SIGTERM waits for nothing, so that what ran had its attempt`() throws {
         var setup = Setup.durable
         setup.selectors = """
@@ -279,7 +279,7 @@ import Testing
         try eventually("it runs again") { scratch.read("tries") == "1\n2\n" }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs what is parked too`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(.durable, in: scratch)
@@ -295,7 +295,7 @@ import Testing
         #expect(daemon.log.contains("down: 9500 jobs finished"), "\(daemon.log.suffix(500))")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `refuses with BUSY when its file was removed, and leaves another daemon's alone`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(.durable, in: scratch)
@@ -321,7 +321,7 @@ import Testing
         #expect(try another.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `refuses with BUSY while its disk is full, goes on with what runs, and recovers`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup.durable.text(directory: scratch.path), to: "workerd.json5")
@@ -357,7 +357,7 @@ import Testing
         for id in accepted { #expect(try again.job(id, "state").text == "done") }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `says what is wrong with its file and ends`() throws {
         let scratch = try Scratch()
         let setup = Setup.durable.text(directory: scratch.path)
@@ -382,7 +382,7 @@ import Testing
         #expect(try first.connect().perform("images", "echo", "x") == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup(), Setup.durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), Setup.durable])
     func `tries a job again that failed, others of its thread first`(base: Setup) throws {
         var setup = base
         setup.selectors = """
@@ -417,7 +417,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `goes on after a crash with the attempts that are left`() throws {
         var setup = Setup.durable
         setup.selectors = """

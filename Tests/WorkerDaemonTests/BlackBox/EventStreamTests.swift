@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct `A stream of events` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `says the same as the pushes`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connect()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `loses and repeats nothing when it is opened again`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connect()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is refused with a reason`() throws {
         var setup = Setup.http
         setup.limits = "streams: 2"
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is served to many, and leaves nothing behind`() throws {
         var setup = Setup.http
         setup.limits = "streams: 100"
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends at once when the daemon does`() throws {
         try withDaemon(.http) { daemon in
             let streams = try (0..<10).map { _ in try daemon.stream("/api/events") }
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `comes behind the answers before it, and executes nothing behind it`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is read by curl`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connect()

@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Events` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tell each change of a job, numbered without gaps`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }", store: Setup.memory)) {
             daemon in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tell of waits, ends without an attempt, and threads`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tell that buffered jobs of the store were fired`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are those of some threads, if these are named`() throws {
         let setup = Setup(threads: "images: {}, mail: { count: 2 }, log: {}")
         try withDaemon(setup) { daemon in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `go on behind a place, and say what was missed`() throws {
         try withDaemon(Setup(limits: "events: 6")) { daemon in
             let client = try daemon.connect()
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are refused with a reason`() throws {
         try withDaemon(Setup(limits: "streams: 1")) { daemon in
             let client = try daemon.connect()
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `wait for a reader that is slow, in bounded memory`() throws {
         try withDaemon(Setup(limits: "events: 3000, retainedFailures: 0")) { daemon in
             let client = try daemon.connect()

@@ -15,7 +15,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `which, where and why`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `and of very many only some`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()

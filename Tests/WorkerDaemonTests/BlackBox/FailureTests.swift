@@ -18,7 +18,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `can be run again with their payloads, or dropped`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `have their payloads told, as jobs have that have not ended`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `have their payloads told after a crash`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.setup(isDurable: true), in: scratch)
@@ -106,7 +106,7 @@ import Testing
         #expect(try again.call("PAYLOAD", 2).text == "waits")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `outlive a crash, and so does that they run again`() throws {
         let scratch = try Scratch()
         let setup = Self.setup(isDurable: true)
@@ -134,7 +134,7 @@ import Testing
         #expect(try again.call("RESULT", 3).errorWord == "NOJOB")
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `are dropped for the size of their payloads, and then gone`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.limits = "retainedBytes: \"1MB\""
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are kept within limits of their own`() throws {
         var setup = Self.setup(isDurable: true)
         setup.limits = "retainedResults: 1, retainedFailures: 2"
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a submit that is repeated under its name gets the first job`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `what a cancel takes back of them is one job`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `so it does while there is no room for another one`(isDurable: Bool) throws {
         var setup = Self.setup(isDurable: isDurable)
         setup.threads = "images: { maxQueued: 1 }"
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `its name is known after a crash, and for as long as is configured`() throws {
         let scratch = try Scratch()
         var setup = Self.setup(isDurable: true)

@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct `The README's greeter` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is a daemon of one's own in a dozen lines`() throws {
         // Its socket lies where it is started, so two runs of this are not in each other's way.
         let scratch = try Scratch()

@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `The HTTP door` {
-    @Test(.timeLimit(.minutes(5))) func `asks for the key, but for the two words`() throws {
+    @Test(.timeLimit(.minutes(2))) func `asks for the key, but for the two words`() throws {
         try withHTTPDoors { _, address in
             let client = try HTTPTestClient(address)
             #expect(try client.get("/healthz").text == "ok\n")
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: ["", "x", "0123456789abcdef0123456789abcde", testKey + "0", testKey + testKey])
     func `takes no other key`(guess: String) throws {
         try withHTTPDoors { daemon, address in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `lets guesses wait, and closes after a few`() throws {
+    @Test(.timeLimit(.minutes(2))) func `lets guesses wait, and closes after a few`() throws {
         try withHTTPDoors { _, address in
             let client = try HTTPTestClient(address, key: "wrong")
             try client.raw.send(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `needs no key of its own user at the socket`() throws {
+    @Test(.timeLimit(.minutes(2))) func `needs no key of its own user at the socket`() throws {
         try withHTTPDoors { daemon, _ in
             let client = try daemon.connectHTTP()
             #expect(try client.get("/api/threads").status == 200)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: maySwitchUser && hasCurl))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: maySwitchUser && hasCurl))
     func `needs the key of other users at the socket`() throws {
         try withHTTPDoors(more: "unixMode: \"0666\"") { daemon, _ in
             try File.setMode(0o755, of: daemon.scratch.path)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `serves requests for its own names only`() throws {
+    @Test(.timeLimit(.minutes(2))) func `serves requests for its own names only`() throws {
         try withHTTPDoors(more: "names: [\"Jobs.lan\"]") { _, address in
             let client = try HTTPTestClient(address, key: testKey)
             let hosts = [
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `serves no page of another server`() throws {
+    @Test(.timeLimit(.minutes(2))) func `serves no page of another server`() throws {
         try withHTTPDoors { _, address in
             let client = try HTTPTestClient(address, key: testKey)
             let origins = [
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["text/plain", "application/x-www-form-urlencoded"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["text/plain", "application/x-www-form-urlencoded"])
     func `changes nothing by a form of any page`(kind: String) throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `answers in the order of the requests`() throws {
+    @Test(.timeLimit(.minutes(2))) func `answers in the order of the requests`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
             let job =
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `says a word before a body that waits for it`() throws {
+    @Test(.timeLimit(.minutes(2))) func `says a word before a body that waits for it`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
             let body =
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `closes where the client wishes`() throws {
+    @Test(.timeLimit(.minutes(2))) func `closes where the client wishes`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
             let request = client.request("GET", "/healthz", fields: ["Connection: close"])
@@ -178,7 +178,7 @@ import Testing
         + "Content-Length: \(job.utf8.count)\r\n\r\n\(job)"
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: x\r\n\r\n0\r\n",
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `holds back a client that reads nothing`() throws {
+    @Test(.timeLimit(.minutes(2))) func `holds back a client that reads nothing`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
             let request = client.request("GET", "/api/selectors").utf8
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `shares the limit of connections`() throws {
+    @Test(.timeLimit(.minutes(2))) func `shares the limit of connections`() throws {
         try withHTTPDoors(Setup(limits: "connections: 8")) { daemon, address in
             let strangers = try (0..<5).map { _ in try HTTPTestClient(address) }
             let text = try strangers[4].textUntilClosed()
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["short", "with a blank in it, and long enough"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["short", "with a blank in it, and long enough"])
     func `takes no key that is easy to guess`(key: String) throws {
         let scratch = try Scratch()
         try scratch.write(key + "\n", to: "key")

@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `A probe` {
-    @Test(.timeLimit(.minutes(5))) func `finds a daemon healthy whose handlers take long`() throws {
+    @Test(.timeLimit(.minutes(2))) func `finds a daemon healthy whose handlers take long`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "600000")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `finds a store that can't be written`() throws {
+    @Test(.timeLimit(.minutes(2))) func `finds a store that can't be written`() throws {
         let scratch = try Scratch()
         let setup = Setup(listen: Setup.http.listen, store: "\"$DIR/jobs.sqlite\"")
         let daemon = try TestDaemon(setup, in: scratch, fileByteCountMax: 16 << 20)
@@ -40,7 +40,7 @@ import Testing
         #expect(!next.log.contains("schedule"))
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is told that the daemon goes down`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is told that the daemon goes down`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "600000")

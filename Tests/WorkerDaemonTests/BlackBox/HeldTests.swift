@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `delayed jobs beyond what memory holds are told of, taken back, and run when due`() throws
     {
         let scratch = try Scratch()
@@ -76,7 +76,7 @@ import Testing
         #expect(try again.figure("delayed_jobs") == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `buffered jobs are in no memory, and are fired in order, before and after a crash`() throws
     {
         let scratch = try Scratch()
@@ -109,7 +109,7 @@ import Testing
         #expect(try again.call("FIRE", "images") == .integer(0))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SIGTERM leaves delayed and buffered jobs where they are, parked or not`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.setup, in: scratch)
@@ -130,7 +130,7 @@ import Testing
 }
 
 @Suite struct WaitingLimitTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what waits is limited by number and size, parked too, and BUSY says when to come back`()
         throws
     {
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what is in memory only is limited together, and BUSY says when to come back`() throws {
         var setup = Setup(store: Setup.memory)
         setup.limits = "waitingJobs: 2, waitingBytes: \"1KB\""

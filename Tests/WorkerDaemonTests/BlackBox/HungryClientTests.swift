@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `listings that nobody reads take bounded memory and hold up no job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what is in memory, asked for behind what is stored, is all answered`() throws {
         let scratch = try Scratch()
         do {
@@ -82,7 +82,7 @@ import Testing
         for id in ids { #expect(try client.reply()["id"]?.integer == id) }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["RESULT", "PAYLOAD"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["RESULT", "PAYLOAD"])
     func `stored results and payloads that nobody reads take bounded memory`(
         command: String
     ) throws {
@@ -122,7 +122,7 @@ import Testing
         #expect(try peak(daemon) - before < 48 << 20)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["/jobView.js", "/api/threads"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["/jobView.js", "/api/threads"])
     func `many small answers that HTTP clients do not read take bounded memory`(
         path: String
     ) throws {
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("result", 1 << 20, 160), ("payload", 1 << 20, 160),
             // The kernel takes most of it, and the answer is held until it has all.
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `clients that hang up behind their questions leave nothing to do`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()

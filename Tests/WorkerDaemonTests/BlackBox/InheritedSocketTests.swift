@@ -7,7 +7,7 @@ import RESP
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Sockets of a service manager` {
     private let scripts = "\(repositoryDirectory)/Scripts/lib"
 

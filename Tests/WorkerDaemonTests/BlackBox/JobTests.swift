@@ -4,7 +4,7 @@ import RESP
 import Testing
 
 @Suite struct `Jobs over the socket` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the built-in selectors do what they say`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a failure is told at a length that clients take`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `without WAIT the reply is the job's number, and numbers only grow`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a wait that is over answers TIMEOUT, and the job goes on`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `several clients can wait for one job`() throws {
         try withDaemon { daemon in
             let clients = try (0..<20).map { _ in try daemon.connect() }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [2, 3])
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
     func `a payload is bytes, whatever they are`(version: Int) throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a payload of exactly the limit is taken, one byte more is refused`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a result that is no longer kept is NOJOB, the waiting client still gets it`() throws {
         try withDaemon(Setup(limits: "retainedResults: 1", store: Setup.memory)) { daemon in
             let client = try daemon.connect()

@@ -19,7 +19,7 @@ import Testing
         return rows.compactMap { $0["id"]?.integer }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `goes on behind the last row of a page`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `shows the jobs for which all conditions hold`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tells failures if that is asked for, also after a crash`() throws {
         let scratch = try Scratch()
         let setup = Self.setup(isDurable: true)
@@ -125,7 +125,7 @@ import Testing
         try check(try second.connect())
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `refuses options that are none`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

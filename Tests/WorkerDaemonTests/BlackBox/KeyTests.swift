@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `ten keys of a pool keep their order, each on one thread while it has work`(
         isDurable: Bool
     ) throws {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a job that blocks holds up its key alone, in every priority, until it has succeeded`(
         isDurable: Bool
     ) throws {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `without a key it holds up its thread, until its attempts are used up or it is cancelled`()
         throws
     {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `aside is what a job says, and what a pool's jobs without a key do`() throws {
         try withDaemon(Self.setup(isDurable: false)) { daemon in
             let client = try daemon.connect()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Signal.kill, .terminate])
+    @Test(.timeLimit(.minutes(2)), arguments: [Signal.kill, .terminate])
     func `who blocks is still the first after a restart`(signal: Signal) throws {
         let scratch = try Scratch()
         let setup = Self.setup(isDurable: true)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `options that are none are refused`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -19,7 +19,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup(), Setup.durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), Setup.durable])
     func `is shown while it is tried again`(store: Setup) throws {
         try withDaemon(Self.setup(store)) { daemon in
             let client = try daemon.connect()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is shown while the next attempt runs, and pushed while it waits`() throws {
         try withDaemon(Self.setup(Setup())) { daemon in
             let client = try daemon.connect()

@@ -27,7 +27,7 @@ import Testing
         return try ["leader", "child", "gone"].map { try scratch.processID(in: $0) }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup.durable, Setup()])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup.durable, Setup()])
     func `are killed before the next one runs a job`(_ store: Setup) throws {
         let scratch = try Scratch()
         let setup = Self.setup(store)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup.durable, Setup()])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup.durable, Setup()])
     func `are killed also if they cleared their environment`(_ store: Setup) throws {
         // The child has neither its leader's standard input nor an environment: it has its group.
         let script =
@@ -72,7 +72,7 @@ import Testing
         #expect(left.map(isRunning) == [false, false, true])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are known when the store is reached through a symbolic link`() throws {
         let scratch = try Scratch()
         try Directory.create(scratch.file("real"), mode: 0o700)
@@ -93,7 +93,7 @@ import Testing
         #expect(try second.connect().call("RESULT", 1, "WAIT").text == "")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are left alone by other daemons`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.setup(.durable), in: scratch)
@@ -106,7 +106,7 @@ import Testing
         #expect(left.allSatisfy(isRunning))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `have all of their payload`() throws {
         let script =
             "echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; wc -c > count; echo > counted"

@@ -25,7 +25,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `begins with everything, and goes on with changed rows`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -67,7 +67,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `is pushed over the Redis protocol, with HTTP or without`(hasHTTP: Bool) throws {
         let setup = hasHTTP ? Self.setup : Setup(threads: "images: {}, mail: { count: 2 }")
         try withDaemon(setup) { daemon in
@@ -105,7 +105,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `shows what runs, and how far it is`() throws {
         try withObedient(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -130,7 +130,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `adds up to the same for a slow reader as for a fast one`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()

@@ -23,7 +23,7 @@ import WorkerDaemon
         return series
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has every configured series from 0 on`() throws {
+    @Test(.timeLimit(.minutes(2))) func `has every configured series from 0 on`() throws {
         try withDaemon(Self.setup) { daemon in
             let found = try series(daemon)
             for pool in ["images", "mail"] {
@@ -62,7 +62,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `counts jobs and their attempts`() throws {
+    @Test(.timeLimit(.minutes(2))) func `counts jobs and their attempts`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
             for _ in 0..<3 { _ = try client.call("PERFORM", "images", "echo", "WAIT", "x") }
@@ -98,7 +98,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: hasPromtool))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasPromtool))
     func `pass the check of Prometheus`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -111,7 +111,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `tell of jobs that wait without a worker`() throws {
+    @Test(.timeLimit(.minutes(2))) func `tell of jobs that wait without a worker`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
             for thread in ["images", "mail"] {
@@ -130,7 +130,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: hasPromtool))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasPromtool))
     func `have alerts that ring when they should`() throws {
         let scratch = try Scratch()
         for (path, name) in [

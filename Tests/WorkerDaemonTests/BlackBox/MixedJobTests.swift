@@ -81,7 +81,7 @@ private typealias Mixed = `Mixed jobs of one thread`
         return try client.reply()
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["one: {}", "one: { count: 2 }"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["one: {}", "one: { count: 2 }"])
     func `never overlap, and keep their order`(threads: String) throws {
         var random = SeededRandom(seed: Self.seed)
         let isPool = threads.contains("count")

@@ -7,7 +7,7 @@ import Testing
 import WorkerClient
 
 @Suite struct `What is said about a job` {
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup(), Setup.durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), Setup.durable])
     func `a label is shown wherever the job is, and kept`(setup: Setup) throws {
         var setup = setup
         setup.log = "level: \"info\""
@@ -55,7 +55,7 @@ import WorkerClient
 
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a trace goes to the handler, is shown and is kept`() throws {
         var setup = Setup.durable
         setup.listen = Setup.http.listen
@@ -92,7 +92,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a selector says when its jobs expire, collected ones too, and a client otherwise`()
         throws
     {
@@ -121,7 +121,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the Swift client says it, and a schedule does`() throws {
         var setup = Setup.durable
         setup.threads = "images: {}, mail: {}"
@@ -149,7 +149,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `and what is wrong with it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

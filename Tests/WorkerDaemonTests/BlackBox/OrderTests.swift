@@ -12,7 +12,7 @@ import Testing
             note: { program: ["sh", "-c", "cat >> order; echo >> order"], directory: "$DIR" }
             """)
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `high goes before normal before low, and each in order of arrival`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `jobs of one thread run one after another, in order`() throws {
         try withDaemon(Self.noting) { daemon in
             let client = try daemon.connect()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a delayed job waits for its time, others do not wait for it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `AT a moment that has passed is now, one to come is waited for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a time limit ends a job with TIMEOUT and the next one begins`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pool of four runs four jobs at a time`() throws {
         try withDaemon(Setup(threads: "mail: { count: 4 }")) { daemon in
             let client = try daemon.connect()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a member of a pool can be addressed by its name`() throws {
         try withDaemon(Setup(threads: "mail: { count: 3 }")) { daemon in
             let client = try daemon.connect()

@@ -48,7 +48,7 @@ import Testing
         return try client.reply().elements?.compactMap { $0["id"]?.integer } ?? []
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are in the log, in THREADS, INFO and JOBS`() throws {
         _ = try afterRenaming { daemon in
             let client = try daemon.connect()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `can be taken back, one by one or all`() throws {
         let scratch = try afterRenaming { daemon in
             let client = try daemon.connect()
@@ -98,7 +98,7 @@ import Testing
         #expect(try client.figure("orphaned_jobs") == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `run when it is configured again, paused if it was`() throws {
         let scratch = try afterRenaming { daemon in
             let client = try daemon.connect()
@@ -117,7 +117,7 @@ import Testing
         #expect(try client.call("FIRE", "mail") == .integer(1))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are counted once if they held up others between two attempts`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.both, in: scratch)

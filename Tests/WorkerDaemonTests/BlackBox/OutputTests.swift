@@ -36,7 +36,7 @@ import WorkerClient
         return setup
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `standard error of a program that succeeds is kept, its result is the job's`() throws {
         try withDaemon(setup()) { daemon in
             let client = try daemon.connect()
@@ -55,7 +55,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `output is there while the program runs, and after a cancel or its time limit`() throws {
         try withDaemon(setup()) { daemon in
             let client = try daemon.connect()
@@ -81,7 +81,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `each attempt has its own, the latest is shown unless another is asked for`() throws {
         try withDaemon(setup()) { daemon in
             let client = try daemon.connect()
@@ -97,7 +97,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the last 64 KB are kept of each stream`() throws {
         try withDaemon(setup()) { daemon in
             let client = try daemon.connect()
@@ -110,7 +110,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `all together are bounded, the oldest are dropped first`() throws {
         try withDaemon(setup("retainedOutput: \"128KB\",")) { daemon in
             let client = try daemon.connect()
@@ -132,7 +132,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a durable job that was parked since has its output too`() throws {
         var durable = setup("retainedResults: 0, retainedFailures: 10,")
         durable.store = Setup.durable.store
@@ -145,7 +145,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["\"memory\"", "\"$DIR/jobs.sqlite\""])
+    @Test(.timeLimit(.minutes(2)), arguments: ["\"memory\"", "\"$DIR/jobs.sqlite\""])
     func `that of a failed job is dropped with the job`(store: String) throws {
         var setup = setup("retainedOutput: 1000,")
         setup.store = store
@@ -175,7 +175,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `and what is wrong with the command`() throws {
         try withDaemon(setup()) { daemon in
             let client = try daemon.connect()
@@ -193,7 +193,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the Swift clients read it`() async throws {
         let daemon = try TestDaemon(setup(), in: Scratch())
         defer { daemon.kill() }

@@ -15,7 +15,7 @@ import WorkerDaemon
             "\(Self.folder)/\(path == "/" ? "index.html" : String(path.dropFirst()))")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is served whole, without a key`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is served whole, without a key`() throws {
         try withHTTPDoors { _, address in
             let client = try HTTPTestClient(address)
             #expect(WebPaths.page.count > 30)
@@ -53,7 +53,7 @@ import WorkerDaemon
         #expect(!policy.contains("unsafe"), "\(path)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `answers HEAD, and a browser that has it`() throws {
+    @Test(.timeLimit(.minutes(2))) func `answers HEAD, and a browser that has it`() throws {
         try withDaemon(.http) { daemon in
             let client = try daemon.connectHTTP()
             for path in ["/", "/main.js", "/base.css"] {
@@ -76,7 +76,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is not served under the name of another server`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is not served under the name of another server`() throws {
         try withHTTPDoors { _, address in
             let client = try HTTPTestClient(address)
             for path in ["/", "/main.js"] {

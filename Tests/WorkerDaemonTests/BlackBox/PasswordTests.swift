@@ -18,7 +18,7 @@ import Testing
         try body(daemon, address)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `without the password every command but a few is NOAUTH`() throws {
         try withDoor { daemon, address in
             let client = try TestClient(address)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["open sesame\r", "open sesame\r\nmore"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["open sesame\r", "open sesame\r\nmore"])
     func `the line of the password may end as on other systems`(line: String) throws {
         try withDoor(line) { _, address in
             let client = try TestClient(address)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "", "open", "open sesam", "open sesame!", "OPEN SESAME", "open sesameopen sesame",
             "open sesame\0", "open sesame\n",
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `AUTH takes one user, and a wrong guess takes nothing away`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that guesses passwords is slowed down, then disconnected, and logged`() throws {
         try withDoor { daemon, address in
             let guesser = try TestClient(address)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `strangers leave places to clients that have given the password`() throws {
         try withDoor(limits: "connections: 40") { daemon, address in
             let clients = try (1...8).map { _ in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `HELLO can bring the password along`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `RESET asks for the password again`() throws {
         try withDoor { _, address in
             let client = try TestClient(address)
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "*11\r\n", "*2\r\n$4\r\nAUTH\r\n$16385\r\n", "*2\r\n$4\r\nAUTH\r\n$8000000\r\n",
         ])
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the Unix socket asks for no password`() throws {
         try withDoor { daemon, _ in
             let client = try daemon.connect()
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `clients without the password leave places to the Unix socket`() throws {
         try withDoor(limits: "connections: 6") { daemon, address in
             var strangers: [TestClient] = []
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an address that is taken is status 69 and leaves no socket behind`() throws {
         let scratch = try Scratch()
         try scratch.write("secret\n", to: "password")
@@ -215,7 +215,7 @@ import Testing
         #expect(daemon.log.contains("can be read by other users"))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["", "\n", "\nsecond line\n"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["", "\n", "\nsecond line\n"])
     func `an empty password is status 78`(contents: String) throws {
         let scratch = try Scratch()
         try scratch.write(contents, to: "password")

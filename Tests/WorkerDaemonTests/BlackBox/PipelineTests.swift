@@ -5,7 +5,7 @@ import Support
 import Testing
 
 @Suite struct `Pipelines` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a slow answer holds back the replies behind it and nothing else`() throws {
         try withDaemon(Setup(threads: "images: {}, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ten thousand commands in one write get ten thousand replies in order`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `more commands than replies may be outstanding are taken as replies leave`() throws {
         try withDaemon(Setup(limits: "pipeline: 10")) { daemon in
             let client = try daemon.connect()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that stops sending still gets everything it asked for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `stopping to send behind many commands loses none of their replies`() throws {
         try withDaemon(Setup(limits: "pipeline: 10")) { daemon in
             let client = try daemon.connect()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `QUIT is answered behind what was asked before it, and nothing is done after it`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `large results keep their place among small replies`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -22,7 +22,7 @@ import Testing
         return job["waits-for"]?.text ?? job["held-by"]?.integer.map { "job \($0)" }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [setup, durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `stay free for others while no worker is there`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [setup, durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `keep the order of a key, whatever serves its jobs`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [setup, durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `wait behind a job of their key that fails and is tried again`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `end jobs that expire or are cancelled before a worker comes`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hand jobs out as members become free, and none twice`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `give no job out while they are paused`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["STOP", "SHUTDOWN", "DRAIN"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["STOP", "SHUTDOWN", "DRAIN"])
     func `leave jobs without a worker when they stop`(how: String) throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(Self.durable, in: scratch)

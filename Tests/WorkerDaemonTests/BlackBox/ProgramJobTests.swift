@@ -13,7 +13,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the payload is standard input, standard output is the result`() throws {
         try withDaemon(Self.script("cat; printf done")) { daemon in
             let client = try daemon.connect()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a program learns about its job, its directory and its environment`() throws {
         let setup = Self.script(
             "pwd; echo $COLOUR $WORKERD_JOB $WORKERD_SELECTOR $WORKERD_THREAD $WORKERD_ATTEMPT",
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("", "HOME LANG PATH TMPDIR"),
             ("passEnvironment: [\"TOKEN\", \"NOT_THERE\"]", "HOME LANG PATH TMPDIR TOKEN"),
@@ -67,7 +67,7 @@ import Testing
         #expect(names.contains("WORKERD_JOB"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `arguments are passed as they are, no shell reads them`() throws {
         let setup = Setup(
             selectors: """
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a status that is not 0 fails the job with the last lines of standard error`() throws {
         let script = "echo out; for i in 1 2 3 4 5 6 7; do echo line $i >&2; done; exit 3"
         try withDaemon(Self.script(script)) { daemon in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["SEGV", "KILL", "TERM"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["SEGV", "KILL", "TERM"])
     func `a program that a signal ends fails with its name`(signal: String) throws {
         try withDaemon(Self.script("echo last words >&2; kill -\(signal) $$")) { daemon in
             let reply = try daemon.connect().call("PERFORM", "images", "it", "WAIT", "")
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a program need not read its input`() throws {
         try withDaemon(Self.script("exec true")) { daemon in
             let payload = [UInt8](repeating: 1, count: 8 << 20)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a program may close its output and errors before it ends`() throws {
         let script = "echo result; exec >&- 2>&-; cat > seen"
         try withDaemon(Self.script(script)) { daemon in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a program that is gone or cannot be started fails its job only`() throws {
         let setup = Setup(selectors: "it: { program: [\"$DIR/tool\"] }")
         let scratch = try Scratch()
@@ -146,7 +146,7 @@ import Testing
         #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `programs of one thread take turns, those of a pool run together`() throws {
         // Each waits for the other's file: alone, none would ever end.
         let script =
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `while a program runs its thread answers, and the next job waits its turn`() throws {
         try withDaemon(Self.script("while [ ! -e go ]; do sleep 0.01; done; echo done")) { daemon in
             let client = try daemon.connect()

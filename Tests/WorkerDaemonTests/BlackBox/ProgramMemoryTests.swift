@@ -18,7 +18,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
 
 @Suite struct `The memory of programs` {
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `several children together exceed a limit that none of them does`() throws {
         let setup = Setup(
             selectors: """
@@ -40,7 +40,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `memory below the limit is left alone, shared pages count once`() throws {
         let setup = Setup(
             selectors: """
@@ -68,7 +68,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: hasNode))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasNode))
     func `a program that reserves much address space starts`() throws {
         let setup = Setup(
             selectors: """
@@ -95,7 +95,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         return tree.path
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job's control group has the limit, and says that the kernel has killed for it`() throws
     {
         let scratch = try Scratch()
@@ -133,7 +133,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
                     + "group below \(tree)\n"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a limit that there is not is a fault, and a check says what holds`() throws {
         let scratch = try Scratch()
         var setup = Setup(
@@ -204,7 +204,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         try body(setup, tree)
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: canMakeControlGroups))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups))
     func `what has left the session ends with its job, done or cancelled`() throws {
         try withTree("end") { setup, tree in
             try withDaemon(setup) { daemon in
@@ -237,7 +237,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
 
     /// A daemon in a group that systemd has left to its service, or in a group in that one.
     @Test(
-        .timeLimit(.minutes(5)), .enabled(if: canMakeControlGroups && hasPerl),
+        .timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups && hasPerl),
         arguments: ["", "/sub"])
     func `a delegated group is used, and the daemon moves out of the way`(place: String) throws {
         try withTree("delegated\(place.count)") { setup, tree in
@@ -267,7 +267,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: canLimitMemory))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canLimitMemory))
     func `the kernel kills all of a program whose memory is over the limit of its group`() throws {
         try withTree("memory") { setup, tree in
             var setup = setup
@@ -303,7 +303,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: canMakeControlGroups))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups))
     func `the next daemon ends what a killed one has left in them`() throws {
         try withTree("left") { setup, tree in
             let scratch = try Scratch()
@@ -322,7 +322,7 @@ private func holding(_ megabytes: Int, times count: Int, before: String = "") ->
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: canMakeControlGroups))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: canMakeControlGroups))
     func `a second signal ends what has left the session`() throws {
         try withTree("signal") { setup, _ in
             try withDaemon(setup) { daemon in

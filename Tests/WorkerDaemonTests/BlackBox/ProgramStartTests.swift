@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is started when there is one`() throws {
         try withFullDaemon { daemon, client, others in
             try client.send("PERFORM", "images", "shout", "WAIT", "after")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is started in its turn where there are few for many`() throws {
         var setup = Setup()
         setup.threads = "images: { count: 8 }"
@@ -51,7 +51,7 @@ import Testing
         for number in 0..<40 { #expect(try client.reply().text == "A\(number)", "\(daemon.log)") }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `can be cancelled meanwhile, and waits no longer than it may`() throws {
         try withFullDaemon { daemon, client, others in
             let id = try client.perform("images", "shout", "x")

@@ -23,7 +23,7 @@ import WorkerClient
         """
     private let setup = Setup(selectors: Self.selectors)
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the program gets them in the configured place and form, read by no shell`() throws {
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
@@ -46,7 +46,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what the configuration does not allow by name is refused`() throws {
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
@@ -84,7 +84,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the most of them are taken, also beside all other options`() throws {
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
@@ -103,7 +103,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `they outlive the daemon, and are checked against the configuration after it`() throws {
         var setup = Setup.durable
         setup.selectors = Self.selectors
@@ -133,7 +133,7 @@ import WorkerClient
         #expect(try other.job(2, "args").elements?.count == 2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a configured schedule gives them`() throws {
         var setup = setup
         setup.more = """
@@ -151,7 +151,7 @@ import WorkerClient
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the Swift client gives them`() throws {
         try withDaemon(setup) { daemon in
             let client = try WorkerClient(.unix(daemon.socket))

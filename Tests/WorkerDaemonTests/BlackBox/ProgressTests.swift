@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct `Progress` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a Swift handler is shown while the job runs`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a program comes from descriptor 3, and junk is passed over`() throws {
         let script = """
             test \\"$WORKERD_PROGRESS_FD\\" = 3 || exit 9;
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a program that keeps descriptor 3 open or closes it is not waited for`() throws {
         let setup = Setup(
             selectors: """

@@ -10,7 +10,7 @@ import TLS
 import Testing
 
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(2)),
     .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
 struct RelayTests {
     @Test func `answers, news and events come through a node that waits`() throws {

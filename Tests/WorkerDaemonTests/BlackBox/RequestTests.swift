@@ -29,7 +29,7 @@ import Testing
         try (client.call("THREADS").elements ?? []).map { $0["state"]?.text }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `a paused thread is paused after a restart, until it goes on`(isCrash: Bool) throws {
         var setup = Setup.durable
         setup.threads = "images: {}, mail: { count: 2 }"
@@ -94,7 +94,7 @@ import Testing
         #expect(try client.call(command, .text(name)) == .simpleString("OK"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pool that is paused stays so with more threads, with fewer and with one`() throws {
         try play(
             counts: [2, 3, 1, 2],
@@ -115,7 +115,7 @@ import Testing
             { client in try expect(client, ["idle", "idle"]) })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread that is paused and becomes a pool is paused as a whole`() throws {
         try play(
             counts: [1, 2],
@@ -123,7 +123,7 @@ import Testing
             { client in try expect(client, ["paused", "paused"]) })
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["RESUME", "STOP"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["RESUME", "STOP"])
     func `one of a paused pool that goes on or is stopped leaves the others paused`(
         command: String
     ) throws {
@@ -141,7 +141,7 @@ import Testing
             { client in try expect(client, ["paused", "idle", "paused", "idle"]) })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pause is forgotten where jobs are in memory only`() throws {
         try play(
             Setup(store: Setup.memory),
@@ -155,7 +155,7 @@ import Testing
             })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job that was asked to end does not run again after a crash`() throws {
         var setup = Setup.durable
         setup.selectors = """

@@ -5,7 +5,7 @@ import RESP
 import Support
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `A schedule whose jobs take long` {
     /// With a store and without one; with a store also so that few jobs are in memory.
     private static let setups = [Setup(threads: "mail: { count: 2 }"), durable]

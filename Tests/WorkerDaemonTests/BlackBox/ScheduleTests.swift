@@ -36,7 +36,7 @@ extension TestClient {
 }
 
 @Suite struct `A schedule` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of the configuration makes jobs, and is shown`() throws {
         // Far from now: whenever this runs, the nightly one is not due.
         let farHour = (WallClock.unixMilliseconds() / 3_600_000 + 12) % 24
@@ -71,7 +71,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `neither loses nor doubles a run when the daemon is killed`() throws {
         let scratch = try Scratch()
         for life in 1...4 {
@@ -98,7 +98,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `makes up for what was missed as its rule says`() throws {
         let scratch = try Scratch()
         let now = WallClock.unixMilliseconds()
@@ -136,7 +136,7 @@ extension TestClient {
         try daemon.crash()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `waits for room, and catches up when there is some`() throws {
         var setup = Setup.durable
         setup.threads = "images: { maxQueued: 2 }"
@@ -155,7 +155,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that waits for room makes its job soon after another one has ended`() throws {
         var setup = Setup()
         setup.threads = "images: { maxQueued: 1 }"
@@ -181,7 +181,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is counted in INFO with what it has made and left out`() throws {
         var setup = Setup.durable
         setup.threads = "images: { maxQueued: 2 }"
@@ -228,7 +228,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is ended while it makes a job has left out what that job stands for`() throws {
         var setup = Setup.durable
         setup.threads = "images: { maxQueued: 1 }"
@@ -262,7 +262,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is given again goes on from where it is`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -286,7 +286,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is wrong is refused with a sentence`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -342,7 +342,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `without a handler keeps the daemon from starting`() throws {
         let scratch = try Scratch()
         var setup = Setup()
@@ -358,7 +358,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes the options of a job, by command and in the configuration`() throws {
         let scratch = try Scratch()
         var setup = Setup(threads: "images: {}, mail: { count: 2 }")
@@ -393,7 +393,7 @@ extension TestClient {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that can't be read from a damaged file keeps nothing else from running`() throws {
         let scratch = try Scratch()
         do {

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
     func `hears that a node is ready which passes its clients on`() throws {
         let database = try PostgreSQLServer.shared.get().makeDatabase()
@@ -81,7 +81,7 @@ import Testing
         while try manager.message() != "READY=1\nSTATUS=serving 1 worker thread" {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hears when clients may come, and how long the end may take`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -104,7 +104,7 @@ import Testing
         #expect(try daemon.end() == "exit status 0")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hears when a reload begins and when all of it is applied`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -126,7 +126,7 @@ import Testing
         #expect(manager.isSilent)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is not told of an end that may take hours, until it is asked for`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -143,7 +143,7 @@ import Testing
         #expect(try manager.message().hasPrefix("STOPPING=1\n"))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `hears that the daemon is alive, if it wants to`(_ wants: Bool) throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hears that the daemon is alive, also while its disk is full`() throws {
         let scratch = try Scratch()
         let manager = try Manager(at: scratch.file("notify"))

@@ -23,7 +23,7 @@ import Testing
         },
         """
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Signal.terminate, Signal.interrupt])
+    @Test(.timeLimit(.minutes(2)), arguments: [Signal.terminate, Signal.interrupt])
     func `a signal ends an idle daemon, which removes its socket`(signal: Signal) throws {
         try withDaemon { daemon in
             let idle = try daemon.connect()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what runs is finished and answered, what waits is told, nothing new begins`() throws {
         let setup = Setup(
             threads: "images: {}, mail: { count: 2 }", selectors: Self.programs,
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["hangs", "ignores"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["hangs", "ignores"])
     func `a program that outlasts the grace period is stopped, kill included`(name: String) throws {
         let setup = Setup(
             selectors: Self.programs, shutdown: "grace: \"50ms\"", store: Setup.memory)
@@ -117,7 +117,7 @@ import Testing
         Issue.record("nothing is ever stopped in time")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second signal ends the daemon at once and its programs with it`() throws {
         try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second signal ends also programs that are just being started`() throws {
         let program = "sh\", \"-c\", \"echo $$ >> $DIR/pids; exec sleep 600"
         let setup = Setup(
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a successor has the socket when the daemon has ended, and not before`() throws {
         try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN does as SIGTERM and closes without a reply`() throws {
         try withDaemon(Setup(selectors: Self.programs, store: Setup.memory)) { daemon in
             let client = try daemon.connect()
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(
             threads: "images: {}, mail: { count: 2 }", selectors: Self.programs,
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN says so to a client that pauses a thread that has ended`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: {}")) { daemon in
             let client = try daemon.connect()
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN answers the commands before it, also if it ends at once`() throws {
         var setup = Setup.durable
         setup.threads = "images: {}"
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN NOW stops what runs, and what does not stop is killed`() throws {
         let setup = Setup(
             threads: "images: {}, ledger: {}",
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that does not read its last replies does not keep the daemon up`() throws {
         try withDaemon { daemon in
             let deaf = try daemon.connect()

@@ -4,7 +4,7 @@ import RESP
 import Testing
 
 @Suite struct `A handler that returns nothing` {
-    @Test(.timeLimit(.minutes(5)), arguments: ["log", "log-as-task"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["log", "log-as-task"])
     func `is a handler, and its job's result is empty`(selector: String) throws {
         try withObedient { daemon in
             let client = try daemon.connect()

@@ -30,7 +30,7 @@ struct `Two daemons with one database` {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the second has all jobs when the first is killed`() throws {
         let pair = try Pair()
         defer { pair.second.kill() }
@@ -72,7 +72,7 @@ struct `Two daemons with one database` {
         #expect(new > delayed)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the second takes over from a stopped one, which then ends`() throws {
         let pair = try Pair()
         defer { pair.second.kill() }
@@ -83,7 +83,7 @@ struct `Two daemons with one database` {
         #expect(pair.first.log.contains("another daemon has taken the seat"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one whose doors another one has opens them at the takeover`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let setup = Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
@@ -108,7 +108,7 @@ struct `Two daemons with one database` {
         #expect(try client.call("CLIENT", "ID").integer == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that waits ends when it is told to`() throws {
         let pair = try Pair()
         defer { pair.first.kill() }

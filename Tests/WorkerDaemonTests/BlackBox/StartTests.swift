@@ -16,7 +16,7 @@ import Testing
         return (try daemon.end(), try daemon.output(), daemon.log)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `--version and --help answer and end well`() throws {
         let scratch = try Scratch()
         let version = try run(["--version"], in: scratch)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             (["--frobnicate"], "unknown argument --frobnicate"), ([], "--config FILE is missing"),
             (["--config"], "--config needs a file"), (["--check"], "--config FILE is missing"),
@@ -43,7 +43,7 @@ import Testing
         #expect(ended.output.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `--check says that a configuration is fine and starts nothing`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")
@@ -59,7 +59,7 @@ import Testing
     }
 
     // systemd makes the socket's directory at the start, and removes it at the end.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `--check warns of a directory that the start needs`() throws {
         let scratch = try Scratch()
         let socket = "\"\(scratch.file("missing/s"))\""
@@ -84,7 +84,7 @@ import Testing
         #expect(try run(["--config", file, "--check"], in: scratch).status == "exit status 78")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `units and drop-ins that systemd does not find by their names are linked`() throws {
         func lines(_ directory: String) throws -> [Substring] {
             let script =
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("threads: { images: { count: 0 } }", "threads.images.count: must be 1…1024, is 0"),
             ("treads: { images: {} }", "treads: unknown key, did you mean \"threads\"?"),
@@ -144,7 +144,7 @@ import Testing
         #expect(!scratch.has("s"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a configuration that is not there is named, status 78`() throws {
         let scratch = try Scratch()
         let ended = try run(["--config", scratch.file("nowhere.json5")], in: scratch)
@@ -153,7 +153,7 @@ import Testing
         #expect(ended.errors.contains("No such file or directory"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a socket path that is too long is a fault, one that just fits works`() throws {
         let scratch = try Scratch()
         let room = 107 - scratch.path.utf8.count - 1
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a second daemon at the same socket refuses, status 69, and the first goes on`() throws {
         try withDaemon(Setup(store: Setup.memory)) { daemon in
             let client = try daemon.connect()
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a file that is no socket is left as it is, status 69`() throws {
         let scratch = try Scratch()
         try scratch.write("precious", to: "s")
@@ -202,7 +202,7 @@ import Testing
         #expect(scratch.read("s") == "precious")
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [("0600", UInt32(0o600)), ("0666", 0o666)])
+    @Test(.timeLimit(.minutes(2)), arguments: [("0600", UInt32(0o600)), ("0666", 0o666)])
     func `the socket has the configured permissions`(text: String, mode: UInt32) throws {
         try withDaemon(Setup(listen: "unixMode: \"\(text)\"")) { daemon in
             let found = try File.mode(of: daemon.socket)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the log's level leaves out what is below it`() throws {
         let scratch = try Scratch()
         let setup = Setup(log: "level: \"error\"")
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("ulimit -v 200000", "the limit of address space is 195 MB", "ulimit -v"),
             ("ulimit -n 30", "the limit of open files is 30", "ulimit -n"),

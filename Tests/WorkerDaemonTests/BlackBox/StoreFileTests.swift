@@ -59,7 +59,7 @@ import WorkerDaemon
         try daemon.crash()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `another store's attempts are set aside, and its jobs run`() throws {
         let scratch = try Scratch()
         let copy = try backupOfWaitingJobs()
@@ -87,7 +87,7 @@ import WorkerDaemon
         #expect(try bytes("jobs.sqlite-attempts.foreign-2", of: scratch) == foreign)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `attempts of later than an older copy of the same store are set aside`() throws {
         let scratch = try Scratch()
         var copies: [String: [UInt8]] = [:]
@@ -125,7 +125,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `attempts that the store learnt before a crash of its start are not told again`() throws {
         let scratch = try Scratch()
         try crashAfterJobs(scratch)
@@ -157,7 +157,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a link, or a file of another kind, in the place of the attempts is refused untouched`()
         throws
     {
@@ -193,7 +193,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `a log without its store is refused untouched, with a word on what to do`(isEmpty: Bool)
         throws
     {
@@ -220,7 +220,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a damaged store beside its log is refused, and nothing is written into it`() throws {
         let scratch = try Scratch()
         do {
@@ -244,7 +244,7 @@ import WorkerDaemon
         #expect(try bytes("jobs.sqlite-wal", of: scratch) == log)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a damaged log is copied before it is written over, and the log says so`() throws {
         let scratch = try Scratch()
         try crashAfterJobs(scratch)

@@ -11,7 +11,7 @@ import Testing
     private let replacing = Setup(
         threads: "images: { stuckAfter: \"50ms\", whenStuck: \"replace\" }")
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is told of wherever somebody looks, and goes on when it comes back`() throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is told of with the place where it hangs`() throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["obey", "obey-as-task"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["obey", "obey-as-task"])
     func `is found by a cancel that is not listened to`(selector: String) throws {
         try withObedient(reporting) { daemon in
             let client = try daemon.connect()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["listen", "listen-as-task"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["listen", "listen-as-task"])
     func `is none whose handler listens`(selector: String) throws {
         // Long enough for any machine: how soon a handler listens is its own affair.
         let patient = Setup(threads: "images: { stuckAfter: \"100s\", whenStuck: \"replace\" }")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["obey", "obey-as-task"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["obey", "obey-as-task"])
     func `is replaced if so configured, and never touches the queue again`(
         selector: String
     ) throws {
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that was cancelled and is replaced leaves a cancelled job`() throws {
         try withObedient(replacing) { daemon in
             let client = try daemon.connect()
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a pool leaves the jobs for its name to its successor, in order`() throws {
         let setup = Setup(
             threads: "mail: { count: 2, stuckAfter: \"50ms\", whenStuck: \"replace\" }")
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `does not keep the daemon from ending`() throws {
         try withObedient(replacing) { daemon in
             let client = try daemon.connect()
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `leaves a durable job that has ended, after a restart too`() throws {
         let scratch = try Scratch()
         let setup = Setup(

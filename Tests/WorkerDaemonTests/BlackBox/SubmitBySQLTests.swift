@@ -47,7 +47,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job runs if its transaction commits, and not otherwise`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -64,7 +64,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job has the options that were given`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -96,7 +96,7 @@ struct SubmitBySQLTests {
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("'a b', 'echo'", "thread must be the name of a thread or pool"),
             ("NULL, 'echo'", "thread must be the name of a thread or pool"),
@@ -128,7 +128,7 @@ struct SubmitBySQLTests {
         return scene.address
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job that can't be accepted is set aside, and tried again after a reload`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -149,7 +149,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `jobs of a full thread wait, and those of others do not`() throws {
         let scene = try Scene(threads: "images: { maxQueued: 1 }, mail: {}")
         defer { scene.daemon.kill() }
@@ -171,7 +171,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a name in an open transaction holds up no other one`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -196,7 +196,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a role needs the right to execute perform, and no other`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
@@ -215,7 +215,7 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a thousand transactions, each committed one has its job once`() throws {
         let scene = try Scene()
         var daemon = scene.daemon

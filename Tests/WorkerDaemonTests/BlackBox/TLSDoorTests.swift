@@ -6,7 +6,7 @@ import Support
 import TLS
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A door with TLS` {
+@Suite(.timeLimit(.minutes(2))) struct `A door with TLS` {
     @Test func `serves commands after the password, whatever their size`() throws {
         try withTLSDoors { daemon, door, _ in
             let client = try TestClient(door, .testClient())

@@ -10,7 +10,7 @@ import Testing
         try client.call("THREAD", .text(name))["state"]?.text
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [2, 3])
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
     func `THREADS shows each thread with what it does`(version: Int) throws {
         try withDaemon(Setup(threads: "images: {}, mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `THREAD shows a pool as a whole and a member by itself`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2, maxQueued: 9 }")) { daemon in
             let client = try daemon.connect()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a paused thread finishes what runs and holds what waits`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a paused member leaves the pool's work to the others`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stopped thread runs what waits and takes nothing new`() throws {
         try withDaemon(Setup(threads: "images: {}, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a delayed job of a thread that has been stopped is cancelled when it is due`() throws {
         try withDaemon(Setup(store: Setup.memory)) { daemon in
             let client = try daemon.connect()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stopped member leaves its pool working`() throws {
         try withDaemon(Setup(threads: "mail: { count: 2 }")) { daemon in
             let client = try daemon.connect()
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `JOBS lists the newest first, by thread, state and number`() throws {
         try withDaemon(Setup(threads: "images: {}, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `JOB tells all about a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup.memory, Setup.durable.store])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup.memory, Setup.durable.store])
     func `count only for their own delivery, and end it once`(store: String) throws {
         let setup = Setup(
             threads: "one: {}, pool: { count: 3 }", selectors: "resize: { worker: true }",

@@ -5,7 +5,7 @@ import Support
 import Testing
 
 @Suite struct `MULTI, which there is not` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pipeline between MULTI and EXEC hands in no job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["DISCARD", "RESET"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["DISCARD", "RESET"])
     func `DISCARD and RESET go on as before`(_ end: String) throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -39,7 +39,7 @@ import Testing
     }
 
     // phpredis looks at no reply before EXEC's, and never sends DISCARD.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a refused one leaves the connection as it was`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `its commands are counted and not kept`() throws {
         try withDaemon(Setup(limits: "payload: \"1MB\"")) { daemon in
             let (client, other) = (try daemon.connect(), try daemon.connect())
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `QUIT leaves one, and nothing ends none`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a password is asked for all the same`() throws {
         let scratch = try Scratch()
         let (door, address) = try freeLoopbackAddress()

@@ -18,7 +18,7 @@ import Testing
         try client.call(["PERFORM", "images", "echo", "UNIQUE", "n"] + options + [payload])
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `TELL says whether the job is new`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `AGAIN makes a new job once the first has ended, was cancelled or dropped`(
         isDurable: Bool
     ) throws {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `another thread, selector or payload under a name is a conflict`(isDurable: Bool) throws {
         try withDaemon(Self.setup(isDurable: isDurable)) { daemon in
             let client = try daemon.connect()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `results that names lead to outlast others, and then are said to be gone`(
         isDurable: Bool
     ) throws {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what is said of a name wrongly is refused`() throws {
         try withDaemon(Self.setup(isDurable: false)) { daemon in
             let client = try daemon.connect()

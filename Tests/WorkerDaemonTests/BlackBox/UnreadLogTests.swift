@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct `A log that nobody reads` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `stops neither jobs nor the end, and what is lost is counted`() throws {
         let scratch = try Scratch()
         try scratch.write(Setup().text(directory: scratch.path), to: "workerd.json5")

@@ -14,7 +14,7 @@ import Testing
         return try processorTime(of: daemon.processID) - before
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that sends one byte at a time is served like any other`() throws {
         try withDaemon { daemon in
             let slow = try daemon.connect()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that never reads is held back and costs a bounded amount of memory`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that hands in more than the disk takes is held back, and others are not`() throws
     {
         try withDaemon(.durable) { daemon in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `results beyond the output backlog cost the client its connection only`() throws {
         try withDaemon(Setup(limits: "outputBacklog: \"1MB\"")) { daemon in
             let healthy = try daemon.connect()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `results that wait for an earlier answer count as backlog`() throws {
         let setup = Setup(threads: "slow: {}, images: {}", limits: "outputBacklog: \"1MB\"")
         try withDaemon(setup) { daemon in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lists that wait for an earlier answer hold their client back`() throws {
         try withDaemon(Setup(threads: "slow: {}, images: {}")) { daemon in
             let healthy = try daemon.connect()
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [Setup(), .durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup(), .durable])
     func `clients that vanish while they wait for a while are not kept`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let healthy = try daemon.connect()
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `many who have waited long enough at one moment keep nobody waiting`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a client that vanishes while it waits leaves its job running`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what was sent before the client hung up is executed`() throws {
         try withDaemon { daemon in
             let healthy = try daemon.connect()
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one client too many is told so, and a place that gets free is given away`() throws {
         try withDaemon(Setup(limits: "connections: 3")) { daemon in
             let first = try daemon.connect()
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one job more than may wait is BUSY, beside the one that runs`() throws {
         try withDaemon(Setup(threads: "images: { maxQueued: 3 }, ledger: {}")) { daemon in
             let client = try daemon.connect()
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `clients beyond the open files that are allowed wait, and the log says so once`() throws {
         let daemon = try TestDaemon(Setup(), in: Scratch(), limited: "ulimit -n 40")
         defer { daemon.kill() }
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             "POST / HTTP/1.1\r\n", "post /x HTTP/1.0\r\n", "GET / HTTP/1.1\r\n",
             "OPTIONS * HTTP/1.1\r\n", "host: 127.0.0.1:7711\r\n", "PRI * HTTP/2.0\r\n",

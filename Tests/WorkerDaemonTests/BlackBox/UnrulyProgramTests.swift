@@ -14,7 +14,7 @@ import Testing
                 """)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that hangs is ended at its time limit`() throws {
         let setup = Self.script("exec sleep 3600", "timeout: \"300ms\"")
         try withDaemon(setup) { daemon in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job's own time limit goes before the selector's`() throws {
         try withDaemon(Self.script("exec sleep 3600", "timeout: \"none\"")) { daemon in
             let client = try daemon.connect()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that ignores SIGTERM is killed after its grace`() throws {
         let setup = Self.script(
             "trap \"\" TERM; echo $$ > pid; exec sleep 3600", "graceAfterTerm: \"50ms\"")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that cleans up on SIGTERM has the time for it`() throws {
         let setup = Self.script(
             "trap \"echo tidy > tidied; exit 0\" TERM; echo $$ > pid; sleep 3600 & wait",
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a cancel ends it and what it has started`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo $$ > pid; wait")
         try withDaemon(setup) { daemon in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["yes", "cat /dev/zero"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["yes", "cat /dev/zero"])
     func `one that floods its output is stopped at the limit`(flood: String) throws {
         let setup = Self.script("echo $$ > pid; exec \(flood)", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `output of exactly the limit is a result`() throws {
         let setup = Self.script("cat", "maxOutput: \"64KB\"")
         try withDaemon(setup) { daemon in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `errors without end cost nothing but their last lines`() throws {
         let setup = Self.script("yes complaint | head -c 30000000 >&2; echo the end >&2; exit 1")
         try withDaemon(setup) { daemon in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that leaves a grandchild with its pipes is done when it is done`() throws {
         let setup = Self.script("sleep 3600 & echo $! > grandchild; echo result")
         try withDaemon(setup) { daemon in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that leaves a grandchild outside its group is not waited for either`() throws {
         let setup = Self.script(
             "setsid sh -c \"echo \\\\$\\\\$ > away; exec sleep 3600\" & "
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that wants more memory than it may have fails, from its first moment on`() throws {
         let setup = Setup(
             selectors: """

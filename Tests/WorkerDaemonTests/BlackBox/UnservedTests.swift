@@ -62,7 +62,7 @@ import Testing
         return rows.first { $0["name"]?.text == "shout" }?["orphaned"]
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are in the log, in SELECTORS, INFO and JOBS, and keep no other waiting`() throws {
         _ = try afterRemoval(handInSix) { daemon in
             let client = try daemon.connect()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `can be taken back, one by one or all`() throws {
         let scratch = try afterRemoval(handInSix) { daemon in
             let client = try daemon.connect()
@@ -115,7 +115,7 @@ import Testing
         #expect(try ids(client, "waiting") == [6])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `run in their order when it is configured again`() throws {
         let scratch = try afterRemoval(handInSix) { daemon in
             let client = try daemon.connect()
@@ -138,7 +138,7 @@ import Testing
         #expect(try client.job(3, "state").text == "delayed")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are counted once, however many there are and wherever they come`() throws {
         _ = try afterRemoval { client in
             let (gone, known) = (
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `are counted once if they held up others between two attempts`(
         isThreadThere: Bool
     ) throws {

@@ -14,7 +14,7 @@ import Testing
         try eventually("\(count) wait") { try client.figure("waiting_takes") == count }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["", "TIMEOUT", "ERROR"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["", "TIMEOUT", "ERROR"])
     func `is ended by another connection, and takes nothing then`(how: String) throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is ended also behind a DONE, and by no wrong command`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["one", "mail"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["one", "mail"])
     func `is forgotten when its connection closes or is killed`(thread: String) throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `gives way to the job of a connection that has said more since`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())

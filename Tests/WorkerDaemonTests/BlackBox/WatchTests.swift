@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `Watching` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tells what is so, each change and the end`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tells of progress at most every 50 ms, and of the last in any case`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tells how much a program has written to clients that ask for it`() throws {
         let script = "exec <\\\"$0\\\"; echo one; read line; echo two >&2; read line; echo three"
         let setup = Setup(
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends with every end of a job`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `goes on over the attempts of a job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `holds for jobs that are in the journal only`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `WATCH and UNWATCH are older names, which no list shows`() throws {
         try withDaemon { daemon in
             let watcher = try Watcher(daemon)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `needs version 3, known jobs and not too many`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tells who reads slowly the latest only`() throws {
         try withObedient { daemon in
             let client = try daemon.connect()
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [[1], []])
+    @Test(.timeLimit(.minutes(2)), arguments: [[1], []])
     func `tells who reads slowly nothing any more about what it has let go of`(ids: [Int]) throws {
         try withDaemon { daemon in
             let client = try daemon.connect()

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: ["post", "wake", "pingpong", "submit", "timers", "lateness", "idle"])
     func `measures each scenario in a small size`(scenario: String) throws {
         let text = try output(of: [scenario])
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("lateness", "early"), ("idle", "1,000 idle: switches"), ("idle", "descriptors"),
         ])
@@ -39,7 +39,7 @@ import Testing
         #expect(row.isReached == true)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hands durable jobs to a daemon that it kills, starts again and stops`() throws {
         let table = try Table(output(of: ["durable", "--case", "/ours"]))
         table.expectSound()
@@ -53,7 +53,7 @@ import Testing
         #expect(early.isReached == true)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["least server", "least SQLite server"])
+    @Test(.timeLimit(.minutes(2)), arguments: ["least server", "least SQLite server"])
     func `hands jobs to the least that a server can be`(server: String) throws {
         let text = try output(of: ["durable", "--case", "/\(server)", "--details"])
         #expect(text.contains("accepted, per second\n      \(server)"))

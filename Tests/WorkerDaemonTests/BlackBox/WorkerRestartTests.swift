@@ -43,7 +43,7 @@ import Testing
         try second(after)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: End.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
     func `end their jobs under the token of before`(end: End) throws {
         var held: Taken?
         var (ended, behind) = (0, 0)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `may say so before the thread has the job`() throws {
         var held: Taken?
         try withTwoLives(endedBy: .crash) { daemon in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: End.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
     func `get their job again under their name`(end: End) throws {
         var held: Taken?
         try withTwoLives(endedBy: end) { daemon in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: End.allCases)
+    @Test(.timeLimit(.minutes(2)), arguments: End.allCases)
     func `lose their job when the lease after the restart is over`(end: End) throws {
         var held: Taken?
         try withTwoLives(endedBy: end) { daemon in
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that give back, fail or block, do so after a crash too`() throws {
         var held: [Taken] = []
         try withTwoLives(endedBy: .crash) { daemon in
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that fail step aside for the jobs behind`() throws {
         var held: Taken?
         var behind = 0
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keep their job over several crashes`() throws {
         let scratch = try Scratch()
         var held: Taken?
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are asked to stop by a shutdown only if their job is volatile`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(Self.setup, in: scratch)

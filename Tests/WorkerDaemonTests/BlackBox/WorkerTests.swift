@@ -18,7 +18,7 @@ import Testing
         return setup
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [setup, durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `take a job, and end it with a result`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keep the order of a thread, with jobs of other kinds between theirs`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `take the next job in one round trip`() throws {
         try withDaemon(Self.durable) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `fail a job, which is tried again unless the failure is final`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `give a job back, which keeps its place and its attempt`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [setup, durable])
+    @Test(.timeLimit(.minutes(2)), arguments: [setup, durable])
     func `give a job back that was asked about, and it is waiting again`(setup: Setup) throws {
         try withDaemon(setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are refused a next job before the end of theirs, not after it`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker, other) = (
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `vanish with a job, which another one gets, and so three times`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `connect again under a name, and get the job that they hold`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are told to stop when a job is cancelled, or over its time`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lose their token when their thread is replaced, which goes on`() throws {
         var setup = Self.setup
         setup.threads = "images: { whenStuck: \"replace\", stuckAfter: \"20ms\" }"
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `get no job that was cancelled, or whose thread is paused`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `get only one job that waits in front of many`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -313,7 +313,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are refused what is wrong`() throws {
         try withDaemon(Self.setup) { daemon in
             let worker = try daemon.connect()
@@ -335,7 +335,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `let a daemon go down that has jobs for them, and durable ones stay`() throws {
         let scratch = try Scratch()
         let first = try TestDaemon(Self.durable, in: scratch)
@@ -355,7 +355,7 @@ import Testing
         #expect(try Taken.take(try second.connect(), "resize").id == id)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `leave a stopped thread, whose jobs stay for the restart`() throws {
         try withDaemon(Self.durable) { daemon in
             let client = try daemon.connect()
@@ -385,7 +385,7 @@ import Testing
         return workers.count { $0["owns"]?.elements == [.bulk(Array(thread.utf8))] }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are served by their owner only, and pass on to its standby`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, other) = (try daemon.connect(), try daemon.connect())
@@ -415,7 +415,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are given up by a TAKE that asks for none, or for another one`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, owner, other) = (
@@ -432,7 +432,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are threads, not pools`() throws {
         try withDaemon(Self.setup) { daemon in
             let worker = try daemon.connect()

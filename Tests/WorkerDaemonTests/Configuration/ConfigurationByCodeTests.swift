@@ -3,7 +3,7 @@
 import Testing
 import WorkerDaemon
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `Configuration by code` {
     @Test func `threads have the names that they may have in a file`() async {
         await #expect(processExitsWith: .success) {

@@ -9,7 +9,7 @@ import Testing
         String(decoding: try repositoryFile("PROTOCOL.md"), as: UTF8.self)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `shows what the daemon says`() throws {
         let dumps = try Dump.all(in: try text())
         #expect(dumps.count > 30)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `has a section for each command, and for no other`() throws {
         try withDaemon { daemon in
             let names = try daemon.connect().call("COMMAND", "LIST").elements?.compactMap(\.text)

@@ -6,7 +6,7 @@ import Support
 import TLS
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Certificates` {
+@Suite(.timeLimit(.minutes(2))) struct `Certificates` {
     private func subject(_ client: TestClient) -> String? { client.tls?.peerSubject }
 
     @Test func `are read again at a reload, and old connections go on`() throws {

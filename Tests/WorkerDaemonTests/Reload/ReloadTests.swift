@@ -6,7 +6,7 @@ import Support
 import Testing
 
 @Suite struct `A reload` {
-    @Test(.timeLimit(.minutes(5))) func `applies limits and the level of the log`() throws {
+    @Test(.timeLimit(.minutes(2))) func `applies limits and the level of the log`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
             #expect(try client.call("RELOAD").texts == [])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `of a bad file changes nothing and names all faults`()
+    @Test(.timeLimit(.minutes(2))) func `of a bad file changes nothing and names all faults`()
         throws
     {
         try withDaemon { daemon in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `refuses by name what needs a restart, and applies nothing`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `changes how many events are kept, and streams`() throws {
+    @Test(.timeLimit(.minutes(2))) func `changes how many events are kept, and streams`() throws {
         try withDaemon(Setup(limits: "events: 4, streams: 2")) { daemon in
             let client = try daemon.connect()
             _ = try client.call("HELLO", 3)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is what SIGHUP asks for`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is what SIGHUP asks for`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
             try daemon.rewrite(section: "limits: { payload: 100 }")
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `reads the password anew`() throws {
+    @Test(.timeLimit(.minutes(2))) func `reads the password anew`() throws {
         let scratch = try Scratch()
         let (address, door) = try freeLoopbackAddress()
         var setup = Setup()
@@ -157,7 +157,7 @@ import Testing
         #expect(!daemon.log.contains("second"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `opens and closes doors, and leaves alone those that stay`() throws {
         let scratch = try Scratch()
         let (address, door) = try freeLoopbackAddress()
@@ -211,7 +211,7 @@ import Testing
         #expect(try File.mode(of: scratch.file("t")).map { $0 & 0o777 } == 0o660)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lets doors of two protocols change their addresses with each other`() throws {
         let scratch = try Scratch()
         let (first, second) = (try freeLoopbackAddress(), try freeLoopbackAddress())
@@ -253,7 +253,7 @@ import Testing
         #expect(try other.call("PING").text == "PONG")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `gives users their new rights, and has removed users leave`() throws {
         let operators = TestUser("boss", ["operate"])
         let before = [
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lets schedules come, go and change, and keeps those of commands`() throws {
         let every = "thread: \"images\", selector: \"echo\""
         let setup = Setup(
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is asked for over HTTP`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is asked for over HTTP`() throws {
         try withDaemon(Setup.http) { daemon in
             let client = try daemon.connectHTTP()
             try daemon.rewrite(section: "shutdown: { grace: \"99s\" }")
@@ -337,7 +337,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is refused while the daemon goes down`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is refused while the daemon goes down`() throws {
         try withDaemon { daemon in
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "3600000")

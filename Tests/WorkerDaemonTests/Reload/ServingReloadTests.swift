@@ -10,7 +10,7 @@ import Testing
         threads: "images: {}, mail: { count: 2 }, ledger: {}",
         selectors: "shout: { program: [\"tr\", \"a-z\", \"A-Z\"] }", store: "\"$DIR/jobs.sqlite\"")
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a selector comes, changes and goes, and its durable jobs wait for it`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread goes after its running job, and comes back with its jobs in order`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [1, 2, 4])
+    @Test(.timeLimit(.minutes(2)), arguments: [1, 2, 4])
     func `the count of a pool changes, and no job is lost or overtaken`(_ count: Int) throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `threads that were replaced leave nothing behind`() throws {
+    @Test(.timeLimit(.minutes(2))) func `threads that were replaced leave nothing behind`() throws {
         var setup = Self.setup
         setup.selectors += ", turn: { worker: true }"
         try withDaemon(setup) { daemon in
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `settings of a thread change without a pause`() throws {
+    @Test(.timeLimit(.minutes(2))) func `settings of a thread change without a pause`() throws {
         try withDaemon(Self.setup) { daemon in
             let client = try daemon.connect()
             let running = try client.perform("ledger", "sleep", "3600000")

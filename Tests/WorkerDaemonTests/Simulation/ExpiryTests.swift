@@ -18,7 +18,7 @@ import WorkerDaemon
         try playScene(WindowLimits(countMax: countMax), hasTwin: true, scene)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
+    @Test(.timeLimit(.minutes(2)), arguments: [["VOLATILE"], []] as [[CommandArgument]])
     func `ends at its moment, and who waits for it is told`(options: [CommandArgument]) throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -38,7 +38,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends also if there are more than memory and one part hold, and none of them begins`()
         throws
     {
@@ -67,7 +67,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends behind others that fill the memory, and when these have pushed it out of there`()
         throws
     {
@@ -98,7 +98,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends at the next look if the store refuses the first`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -120,7 +120,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ends also if it was left for the next start because its thread was stopped`() throws {
         try play { world in
             try world.submit(["DELAY", 500, "EXPIRE", 1_000], [], token: 1)
@@ -139,7 +139,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `ends at the right moment after a restart`(isCrash: Bool) throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -166,7 +166,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `may take its time with further attempts once it has begun`() throws {
         try play { world in
             try world.submit(["EXPIRE", 100, "RETRY", 1], [], token: 1)
@@ -184,7 +184,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is not begun by its worker, though nobody has looked at the clock meanwhile`() throws {
         try play { world in
             try world.submit([], [], token: 1)
@@ -198,7 +198,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `waits behind one that is tried again, and ends there`() throws {
         try play { world in
             try world.submit(["RETRY", 1, "BLOCK"], [], token: 1)
@@ -220,7 +220,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `follows the clock on the wall`() throws {
         try play(countMax: 4) { world in
             try world.ask(["PAUSE", "one"]) { _ in }

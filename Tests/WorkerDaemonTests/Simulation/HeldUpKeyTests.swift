@@ -31,7 +31,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keeps no others waiting up to half a window`() throws {
         try play(heldUp: Self.window / 2) { world, others in
             let begun = try world.endAll()
@@ -44,7 +44,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `keeps others behind a whole window waiting, and no longer than its own`() throws {
         try play(heldUp: Self.window * 2) { world, others in
             let begun = try world.endAll()

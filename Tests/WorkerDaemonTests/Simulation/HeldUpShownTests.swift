@@ -26,7 +26,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a thread: by which job, and until when`() throws {
         try play(thread: "one", key: [], behind: 3) { world in
             let due = try world.reply("JOB", 1)["due-at"]
@@ -68,7 +68,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `of a key: the members of its pool are idle, until all that waits is held up`() throws {
         try play(thread: "two", key: ["KEY", "a"], behind: 2) { world in
             for name in ["two/1", "two/2"] as [CommandArgument] {
@@ -86,7 +86,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `also with a job that is in the store only`() throws {
         try play(WindowLimits(countMax: 4), thread: "one", key: [], behind: 40) { world in
             try expect(try world.reply("JOB", 40), "held-by", .number(1))
@@ -102,7 +102,7 @@ import WorkerDaemon
 }
 
 @Suite struct `FIRE on a stopped thread` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is refused, and what was collected stays`() throws {
         try playScene { world in
             try world.ask(["BUFFER", "one", "play", "1"]) { _ in }
@@ -119,7 +119,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `hands over those of the members that go on`() throws {
         try playScene { world in
             try world.ask(["BUFFER", "two/1", "play", "1"]) { _ in }

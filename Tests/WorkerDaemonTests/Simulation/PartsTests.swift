@@ -17,7 +17,7 @@ import WorkerDaemon
         try playScene(window, scene)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `fires all of them, and serves others between the parts`() throws {
         try play(inPartsOf: 10) { world in
             let count = 3_000
@@ -74,7 +74,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `lets all that have failed run again, and drops them`() throws {
         try play(inPartsOf: 7) { world in
             let tokens = 1...60

@@ -14,7 +14,7 @@ import WorkerDaemon
         try playScene(WindowLimits(countMax: 16), scene)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes back all that has not begun, and none of it begins meanwhile`() throws {
         try play { world in
             try world.submit([], [], token: 1)
@@ -47,7 +47,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `leaves alone what has another payload`() throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }
@@ -64,7 +64,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `and of one of them, while it is on its way to memory, takes each back once`() throws {
         try play { world in
             var ids: [Int] = []
@@ -97,7 +97,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that a crash interrupts leaves each of them cancelled or waiting`() throws {
         try play { world in
             try world.ask(["PAUSE", "one"]) { _ in }

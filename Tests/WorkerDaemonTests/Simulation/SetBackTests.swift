@@ -53,7 +53,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `does not wait once more behind others, either, while the daemon lives`() throws {
         try playScene(WindowLimits(countMax: 4)) { world in
             let tokens = 1...20

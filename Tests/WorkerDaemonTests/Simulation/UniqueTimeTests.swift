@@ -10,7 +10,7 @@ import WorkerDaemon
 @Suite struct `A unique name` {
     private static let hour = 3_600_000
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `keeps its job's result as long as it holds, also after a crash`(hasTwin: Bool) throws {
         try playScene(hasTwin: hasTwin) { world in
             let first = try world.once("n", [], token: 1)
@@ -41,7 +41,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [[], ["VOLATILE"]])
+    @Test(.timeLimit(.minutes(2)), arguments: [[], ["VOLATILE"]])
     func `holds as long as FOR says, and as its job has not ended`(more: [String]) throws {
         try playScene { world in
             let options = ["FOR", "5000"] + more
@@ -70,7 +70,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `stands for the same thread, selector and payload after a crash`(hasTwin: Bool) throws {
         try playScene(hasTwin: hasTwin) { world in
             _ = try world.once("n", [], token: 1)

@@ -13,7 +13,7 @@ import WorkerDaemon
         ["user", "command", "answer"].map { value[$0]?.text ?? "-" }.joined(separator: ": ")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is listed with user, door, client and answer`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is listed with user, door, client and answer`() throws {
         try withUsers([Self.ann]) { doors in
             let client = try doors.connect(as: Self.ann)
             _ = try client.call("PAUSE", "images")
@@ -52,7 +52,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is noted of HTTP as well`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is noted of HTTP as well`() throws {
         try withUsers([Self.ann]) { doors in
             let client = try HTTPTestClient(doors.address, key: Self.ann.secret)
             #expect(try client.post("/api/threads/images/pause").status == 200)
@@ -68,7 +68,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `makes room for newer ones`() throws {
+    @Test(.timeLimit(.minutes(2))) func `makes room for newer ones`() throws {
         try withUsers([Self.ann]) { doors in
             let client = try doors.connect(as: Self.ann)
             for number in 1...1_003 {

@@ -20,7 +20,7 @@ import WorkerDaemon
         if case .string(let text)? = value { text } else { "" }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `brings the rights of its user, once`() throws {
+    @Test(.timeLimit(.minutes(2))) func `brings the rights of its user, once`() throws {
         try withUsers(Self.users) { doors in
             let page = try doors.connect(as: Self.users[0]).call("PAGE")
             let ticket = try #require(page["ticket"]?.text)
@@ -55,7 +55,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `and its key end with their user, and follow its rights, at a reload`() throws {
         let boss = TestUser("boss", ["operate"])
         try withUsers(Self.users + [boss]) { doors in
@@ -79,7 +79,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is a guess like any other if it is wrong`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is a guess like any other if it is wrong`() throws {
         try withUsers(Self.users) { doors in
             let client = try HTTPTestClient(doors.address)
             let body = "{\"ticket\":\"guess\"}"
@@ -92,7 +92,7 @@ import WorkerDaemon
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("{}", 400), ("", 400), ("[]", 400), (#"{"ticket":7}"#, 400),
             (#"{"ticket":"x","user":"ann"}"#, 400), (#"{"ticket":""}"#, 401),
@@ -104,7 +104,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is taken from pages of this server only`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is taken from pages of this server only`() throws {
         try withUsers(Self.users) { doors in
             let ticket = try #require(
                 try doors.connect(as: Self.users[1]).call("PAGE")["ticket"]?.text)
@@ -125,7 +125,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `goes for a newer one when its user has eight`() throws {
+    @Test(.timeLimit(.minutes(2))) func `goes for a newer one when its user has eight`() throws {
         try withUsers(Self.users) { doors in
             let (ann, bob) = (
                 try doors.connect(as: Self.users[0]), try doors.connect(as: Self.users[1])
@@ -139,7 +139,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is made only where there is a page`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is made only where there is a page`() throws {
         try withDaemon(.http) { daemon in
             #expect(try daemon.connect().call("PAGE").errorWord == "ERR")
             let session = try daemon.connectHTTP().get("/api/session")
@@ -150,7 +150,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `gives a key that goes for a newer one after sixteen`()
+    @Test(.timeLimit(.minutes(2))) func `gives a key that goes for a newer one after sixteen`()
         throws
     {
         try withUsers(Self.users) { doors in

@@ -64,7 +64,7 @@ import WorkerDaemon
         return [done, failed, delayed, tried, running]
     }
 
-    @Test(.timeLimit(.minutes(5))) func `covers what is in jobs, wherever they are shown`() throws {
+    @Test(.timeLimit(.minutes(2))) func `covers what is in jobs, wherever they are shown`() throws {
         try withUsers([Self.blind, Self.seeing], Self.setup, programs: Self.programs) {
             doors in
             let ids = try plant(doors.daemon)
@@ -105,7 +105,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `covers pushes of changes`() throws {
+    @Test(.timeLimit(.minutes(2))) func `covers pushes of changes`() throws {
         try withUsers([Self.blind, Self.seeing], Self.setup, programs: Self.programs) {
             doors in
             let ids = try plant(doors.daemon)
@@ -122,7 +122,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `covers events`() throws {
+    @Test(.timeLimit(.minutes(2))) func `covers events`() throws {
         try withUsers([Self.blind, Self.seeing], Self.setup, programs: Self.programs) {
             doors in
             let readers = try [(Self.blind, false), (Self.seeing, true)].map { user, isShown in
@@ -143,7 +143,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `covers the paths of HTTP`() throws {
+    @Test(.timeLimit(.minutes(2))) func `covers the paths of HTTP`() throws {
         try withUsers([Self.blind, Self.seeing], Self.setup, programs: Self.programs) {
             doors in
             let ids = try plant(doors.daemon)

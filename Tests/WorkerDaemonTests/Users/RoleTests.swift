@@ -96,7 +96,7 @@ import WorkerDaemon
         if case .text(let name)? = command.first { name.lowercased() } else { "" }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `lets exactly its commands through`() throws {
+    @Test(.timeLimit(.minutes(2))) func `lets exactly its commands through`() throws {
         try withUsers(Self.users, Self.setup) { doors in
             let table = try doors.daemon.connect().call("COMMAND", "LIST").elements ?? []
             let known = Set(table.compactMap(\.text))
@@ -121,7 +121,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has the commands that ACL CAT names`() throws {
+    @Test(.timeLimit(.minutes(2))) func `has the commands that ACL CAT names`() throws {
         try withUsers(Self.users, Self.setup) { doors in
             let client = try doors.connect(as: Self.users[0])
             let named = try client.call("ACL", "CAT").elements?.compactMap(\.text)
@@ -137,7 +137,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `lets exactly its paths through`() throws {
+    @Test(.timeLimit(.minutes(2))) func `lets exactly its paths through`() throws {
         #expect(Set(Self.paths.map(\.operation)) == Set(WebPaths.all))
         try withUsers(Self.users, Self.setup) { doors in
             for user in Self.users {
@@ -164,7 +164,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is named by the refusal`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is named by the refusal`() throws {
         try withUsers(Self.users) { doors in
             let client = try doors.connect(as: Self.users[0])
             #expect(
@@ -184,7 +184,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `shows an operator alone the connections of others`() throws
+    @Test(.timeLimit(.minutes(2))) func `shows an operator alone the connections of others`() throws
     {
         try withUsers(Self.users) { doors in
             let (observer, other) = (

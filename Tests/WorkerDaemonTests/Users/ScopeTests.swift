@@ -29,7 +29,7 @@ import WorkerDaemon
         (value.elements ?? []).compactMap { $0[key]?.text }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `reads the events of its own jobs`() throws {
+    @Test(.timeLimit(.minutes(2))) func `reads the events of its own jobs`() throws {
         try withUsers([Self.mailer, Self.owner], Self.setup) { doors in
             let (client, owner) = (
                 try doors.connect(as: Self.mailer), try doors.connect(as: Self.owner)
@@ -49,7 +49,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `reaches its own jobs, and finds no others`(isDurable: Bool) throws {
         try withUsers([Self.mailer, Self.owner], isDurable ? Self.durable : Self.setup) { doors in
             let (client, owner) = (
@@ -93,7 +93,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `finds its jobs in a store that is larger than memory`()
+    @Test(.timeLimit(.minutes(2))) func `finds its jobs in a store that is larger than memory`()
         throws
     {
         try withUsers([Self.mailer, Self.owner], Self.durable) { doors in
@@ -114,7 +114,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is refused others by name`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is refused others by name`() throws {
         try withUsers([Self.mailer, Self.owner], Self.setup) { doors in
             let client = try doors.connect(as: Self.mailer)
             let refused: [[CommandArgument]] = [
@@ -159,7 +159,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `sees its part of each list`() throws {
+    @Test(.timeLimit(.minutes(2))) func `sees its part of each list`() throws {
         try withUsers([Self.mailer, Self.owner], Self.setup) { doors in
             let (client, worker) = (
                 try doors.connect(as: Self.mailer), try doors.connect(as: Self.owner)
@@ -188,7 +188,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `works on jobs of its threads only`() throws {
+    @Test(.timeLimit(.minutes(2))) func `works on jobs of its threads only`() throws {
         let users = [
             Self.owner, TestUser("w1", ["work"], "threads: [\"mail\"]"),
             TestUser("w2", ["work"], "threads: [\"images\"]"),

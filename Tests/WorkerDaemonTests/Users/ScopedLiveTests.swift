@@ -36,7 +36,7 @@ import WorkerDaemon
         (data[table]?.elements ?? []).map { $0["name"] }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has its rows and counts only`() throws {
+    @Test(.timeLimit(.minutes(2))) func `has its rows and counts only`() throws {
         try withUsers([Self.owner, Self.mailer], Self.setup) { doors in
             let client = try doors.connect(as: Self.owner)
             for (thread, selector) in [
@@ -74,7 +74,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `tells nothing while others' threads work`() throws {
+    @Test(.timeLimit(.minutes(2))) func `tells nothing while others' threads work`() throws {
         try withUsers([Self.owner, Self.mailer], Self.setup) { doors in
             let client = try doors.connect(as: Self.owner)
             let (own, all) = (
@@ -92,7 +92,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `names no job of another selector`() throws {
+    @Test(.timeLimit(.minutes(2))) func `names no job of another selector`() throws {
         try withUsers([Self.owner, Self.mailer], Self.setup) { doors in
             let client = try doors.connect(as: Self.owner)
             let (own, all) = (
@@ -117,7 +117,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has a member without its pool`() throws {
+    @Test(.timeLimit(.minutes(2))) func `has a member without its pool`() throws {
         let single = TestUser("single", ["observe"], "threads: [\"mail/1\"]")
         try withUsers([Self.owner, single], Self.setup) { doors in
             let client = try doors.connect(as: Self.owner)
@@ -128,7 +128,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `ends when a reload changes its rights`() throws {
+    @Test(.timeLimit(.minutes(2))) func `ends when a reload changes its rights`() throws {
         try withUsers([Self.owner, Self.mailer], Self.setup) { doors in
             let client = try doors.connect(as: Self.owner)
             let own = try stream(doors, as: Self.mailer)

@@ -10,7 +10,7 @@ import WorkerDaemon
     private static let ann = TestUser("ann", ["observe"], secrets: ["old secret", "new secret"])
     private static let bob = TestUser("bob", ["submit"])
 
-    @Test(.timeLimit(.minutes(5))) func `is the one that it names, by either of two secrets`()
+    @Test(.timeLimit(.minutes(2))) func `is the one that it names, by either of two secrets`()
         throws
     {
         try withUsers([Self.ann, Self.bob]) { doors in
@@ -30,7 +30,7 @@ import WorkerDaemon
     }
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             ("ann", "the secret of bob"), ("bob", "old secret"), ("ann", ""), ("", "old secret"),
             ("default", "old secret"), ("Ann", "old secret"), ("nobody", "old secret"),
@@ -45,7 +45,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `has to be told over TCP, and may be the default one`()
+    @Test(.timeLimit(.minutes(2))) func `has to be told over TCP, and may be the default one`()
         throws
     {
         let scratch = try Scratch()
@@ -66,7 +66,7 @@ import WorkerDaemon
         #expect(try client.call("ACL", "WHOAMI").errorWord == "NOAUTH")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is the one of the key in each request`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is the one of the key in each request`() throws {
         try withUsers([Self.ann, Self.bob]) { doors in
             let client = try HTTPTestClient(doors.address)
             #expect(try client.get("/api/threads").status == 401)
@@ -90,7 +90,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is one at a time on a connection`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is one at a time on a connection`() throws {
         try withUsers([Self.ann, TestUser("all", Roles.allNames)]) { doors in
             let client = try HTTPTestClient(doors.address, key: "the secret of all")
             let job = #"{"thread":"images","selector":"sleep","payload":"200","wait":true}"#
@@ -105,7 +105,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: maySwitchUser))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: maySwitchUser))
     func `is what peers says of the processes of another system user`() throws {
         for (peers, isIn) in [("", false), ("peers: { \"65534\": \"ann\" },", true)] {
             var setup = Setup()
@@ -136,7 +136,7 @@ import WorkerDaemon
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: hasRedisTools))
+    @Test(.timeLimit(.minutes(2)), .enabled(if: hasRedisTools))
     func `is given by redis-cli`() throws {
         try withUsers([Self.ann, Self.bob]) { doors in
             for version in [[], ["-3"]] {
@@ -154,7 +154,7 @@ import WorkerDaemon
     // MARK: - The file
 
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(2)),
         arguments: [
             (0o620, "has mode 0620"), (0o602, "has mode 0602"), (0o604, "has mode 0604"),
             (0o644, "chmod 640"),
@@ -165,7 +165,7 @@ import WorkerDaemon
         #expect(try refusal(in: scratch).contains(expected))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [0o600, 0o640, 0o440, 0o400])
+    @Test(.timeLimit(.minutes(2)), arguments: [0o600, 0o640, 0o440, 0o400])
     func `is of a file that its group may read`(mode: Int) throws {
         let scratch = try Scratch()
         try scratch.writeUsers([Self.ann], mode: UInt32(mode))
@@ -174,7 +174,7 @@ import WorkerDaemon
         #expect(try daemon.connect().call("ACL", "USERS").elements?.count == 2)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is of a credential of systemd`() throws {
+    @Test(.timeLimit(.minutes(2))) func `is of a credential of systemd`() throws {
         let scratch = try Scratch()
         try scratch.writeUsers([Self.ann], mode: 0o440)
         let setup = Setup(more: "users: \"$CREDENTIALS_DIRECTORY/users\",")
@@ -191,7 +191,7 @@ import WorkerDaemon
         #expect(try daemon.connect().call("ACL", "USERS").elements?.count == 2)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is of a file without faults, told by their places`() throws
+    @Test(.timeLimit(.minutes(2))) func `is of a file without faults, told by their places`() throws
     {
         let scratch = try Scratch()
         try scratch.write("{ users: {\n  ann: { roles: [\"obsrve\"] } } }", to: "users")

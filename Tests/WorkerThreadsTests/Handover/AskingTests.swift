@@ -28,7 +28,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
 }
 
 @Suite struct `Asking through a message port` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a worker checks in with a port of its own, as Apple's guide shows it`() throws {
         typealias Work = MessagePort<Question<String, String>>
         let trace = Trace()
@@ -70,7 +70,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(trace.all.contains("welcome: true"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread and a task wait for the answer`() async throws {
         let (worker, port) = try doubler()
         #expect(try await port.ask(21) == 42)
@@ -81,7 +81,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(try await port.ask(8, timeout: .seconds(1_000)) == 16)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an answer may be given later, from any thread, and once`() async throws {
         let kept = Shared<ReplyPort<String>?>(nil)
         let worker = try WorkerThread(name: "later")
@@ -97,7 +97,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(try await task.value == "first")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `two threads that ask each other both get their answer if each serves its mode`() throws {
         let (one, portOne) = try doubler("one")
         let (two, portTwo) = try doubler("two")
@@ -139,7 +139,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         worker.stop()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a message that is let go of without an answer is told so, whoever waits`() async throws {
         let worker = try WorkerThread(name: "silent")
         let port = MessagePort<Question<Int, Int>> { _ in }
@@ -154,7 +154,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(told.value == .failure(.closed))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `who waits for a thread that ends is told so, received or not`() async throws {
         let kept = Shared<[ReplyPort<Int>]>([])
         let (worker, port) = try keeper(kept)
@@ -172,7 +172,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(try onNewThread { portError { _ = try port.askAndWait(3) } } == .closed)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a full port says so to who asks`() async throws {
         let port = MessagePort<Question<Int, Int>>(limit: 1, answering: { $0 })
         #expect(port.send(1, replyTo: MessagePort { _ in }) == .sent)
@@ -188,7 +188,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(answer == 4)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `cancelling the task ends its waiting at once`() async throws {
         let kept = Shared<[ReplyPort<Int>]>([])
         let (worker, port) = try keeper(kept)
@@ -252,7 +252,7 @@ private func portError(_ body: () throws -> Void) -> PortError? {
         #expect(trace.all == ["answered", "got 5"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `answers, refusals, time limits and cancellations meet: each waiting ends once`()
         async throws
     {

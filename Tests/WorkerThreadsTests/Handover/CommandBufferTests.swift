@@ -67,7 +67,7 @@ import WorkerThreads
         #expect(trace.all.dropFirst(4).sorted() == modes.map { "out \($0) true" })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 23: a client of another thread is told on the loop's thread`() throws {
         let worker = try WorkerThread(name: "loop")
         let trace = Trace()
@@ -101,7 +101,7 @@ import WorkerThreads
         #expect(trace.all.dropFirst(3).sorted() == ["2 out A", "2 out default"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 23: a client learns when the loop's thread ends, and the buffer then refuses`() throws
     {
         let worker = try WorkerThread(name: "loop")
@@ -119,7 +119,7 @@ import WorkerThreads
         #expect(buffer.invalidate() == [1])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `commands of many threads all arrive, those of each in order`() throws {
         let worker = try WorkerThread(name: "loop")
         let seen = Shared<[[Int]]>([[], [], []])
@@ -162,7 +162,7 @@ import WorkerThreads
         #expect(batches == round + round)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a loop whose thread has ended takes no buffer, and the buffer no command`() throws {
         let worker = try WorkerThread(name: "gone")
         worker.stop()

@@ -86,7 +86,7 @@ import WorkerThreads
         #expect(trace.all == ["begin 1", "begin 2", "end 2", "begin 3", "end 3", "end 1"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `it refuses once it is invalid, and once its loop's thread has ended`() throws {
         let worker = try WorkerThread(name: "receiver")
         let one = MessagePort<Int> { _ in }
@@ -102,7 +102,7 @@ import WorkerThreads
         #expect(one.send(1) == .closed)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `messages of many threads all arrive, those of each in order`() throws {
         let worker = try WorkerThread(name: "receiver")
         let seen = Shared<[[Int]]>([[], [], []])
@@ -120,7 +120,7 @@ import WorkerThreads
         #expect(seen.value == Array(repeating: Array(0..<1_000), count: 3))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `as many messages wait as the limit says; one more is refused, received ones make room`()
         throws
     {
@@ -141,7 +141,7 @@ import WorkerThreads
         #expect(trace.all == ["1", "2", "4", "5"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a full port takes exactly as many as its limit from many senders`() throws {
         let received = Counter()
         let sent = Counter()
@@ -182,7 +182,7 @@ import WorkerThreads
         #expect(trace.all == ["received 1", "left [2, 3, 4]"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what waits is let go of when the loop's thread ends, or has ended before`() throws {
         let worker = try WorkerThread(name: "ending")
         let port = MessagePort<Token> { _ in }

@@ -7,7 +7,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `The messages of a port` {
+@Suite(.timeLimit(.minutes(2))) struct `The messages of a port` {
     @Test func `come to a task in order, and end with the port`() async throws {
         let worker = try WorkerThread(name: "port")
         let (port, messages) = MessagePort.makeStream(of: Int.self)

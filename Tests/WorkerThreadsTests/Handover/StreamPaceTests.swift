@@ -16,7 +16,7 @@ import WorkerThreads
         #expect(StreamPace.gather(after: 100) == canGather)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stream gathers until it is plenty, or the thread has slept`() throws {
         try withScriptedLoop { loop, poller in
             var pace = StreamPace()

@@ -58,7 +58,7 @@ private final class Sundial: Clock, Sendable {
 }
 
 @Suite struct `Time limits` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `thousands that are taken away in time leave one task that sleeps, and nothing of theirs`()
         async
     {
@@ -87,7 +87,7 @@ private final class Sundial: Clock, Sendable {
         #expect(clock.sleepCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `each passes at its date, also one that is added last and is the earliest`() async {
         let clock = Sundial()
         let limits = TimeLimits(clock)

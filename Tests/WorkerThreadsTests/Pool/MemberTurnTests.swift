@@ -134,7 +134,7 @@ private final class Stage: Sendable {
 }
 
 @Suite struct `The turn of a member` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes its next work of one kind, and gives way to other work, in order`() throws {
         let stage = try Stage()
         try stage.hold("1")
@@ -150,7 +150,7 @@ private final class Stage: Sendable {
         #expect(stage.all == ["1", "2", "goes on", "3", "4", "goes on"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is called for work that comes while it is idle`() throws {
         let stage = try Stage()
         try stage.hold("1")
@@ -173,7 +173,7 @@ private final class Stage: Sendable {
         #expect(stay.next(stage) == "over")
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `is over when its thread is paused or stopped`(isIdle: Bool) throws {
         for stops in [true, false] {
             let stage = try Stage()
@@ -198,7 +198,7 @@ private final class Stage: Sendable {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is over after so much work, and when it is ended while it is idle`() throws {
         let stage = try Stage()
         try stage.hold("0")
@@ -214,7 +214,7 @@ private final class Stage: Sendable {
         stage.waitUntilGone(2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `frees the key of each work with its end`() throws {
         let stage = try Stage(count: 2)
         try stage.hold("1", key: "a")
@@ -230,7 +230,7 @@ private final class Stage: Sendable {
         stage.waitUntilGone()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is over when another thread takes the place of its own`() throws {
         let stage = try Stage()
         try stage.hold("1")

@@ -90,7 +90,7 @@ import WorkerThreads
         let running = Mutex<Set<Int>>([])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `each key's items run in their order and never two at a time`() throws {
         let pool = try WorkerPool(name: "p", count: 4)
         let record = Record()
@@ -115,7 +115,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a key whose member drops what waits is refused, not dropped`() throws {
         let pool = try WorkerPool(name: "p", count: 2)
         let gate = Gate()
@@ -139,7 +139,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what is cancelled, dropped or refused leaves no key bound`() throws {
         let pool = try WorkerPool(name: "p", count: 2, maxQueued: 2, whenFull: .dropOldest)
         pool.pause()
@@ -156,7 +156,7 @@ import WorkerThreads
         #expect(throws: SubmitError.self) { try pool.post(key: "e") {} }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `results come back, and a key of a member's name changes nothing`() async throws {
         let pool = try WorkerPool(name: "p", count: 2)
         let sum: Int = try await pool.submit(key: "a") { 1 + 1 }

@@ -6,7 +6,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `Waiting for a pool` {
+@Suite(.timeLimit(.minutes(2))) struct `Waiting for a pool` {
     private struct Broken: Error, Equatable {}
 
     @Test func `brings what the closure returns or throws, from the thread that was meant`() throws

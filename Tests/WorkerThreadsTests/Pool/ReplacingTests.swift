@@ -7,7 +7,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `A replaced member` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `leaves what waits for it to a fresh thread of its name, in order`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gate = Gate()
@@ -42,7 +42,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is told to stop before it can begin what the stop takes from it`() throws {
         for _ in 0..<50 {
             let pool = try WorkerPool(name: "mail", count: 2)
@@ -63,7 +63,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `takes nothing more though it comes back while much waits`() throws {
         let pool = try WorkerPool(name: "one")
         for _ in 0..<20 {
@@ -89,7 +89,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `stays paused, and stopped as it was told`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
@@ -110,7 +110,7 @@ import WorkerThreads
         old.join()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `is paused with the others by whoever pauses the pool at the same moment`() throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         for round in 0..<100 {
@@ -129,7 +129,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that was told to stop is replaced by one that finishes what waits`() throws {
         let pool = try WorkerPool(name: "one")
         let gate = Gate()
@@ -146,7 +146,7 @@ import WorkerThreads
         #expect(trace.all == ["waited"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is replaced while somebody waits for the pool's end is waited for no more`() throws {
         for round in 0..<20 {
             let pool = try WorkerPool(name: "one")
@@ -180,7 +180,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that is replaced while a task waits for the pool's end is waited for no more`()
         async throws
     {
@@ -208,7 +208,7 @@ import WorkerThreads
         try await old.ended()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `that has ended is replaced by one that takes nothing either`() throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         pool.members[0].stop(.finishQueued)
@@ -226,7 +226,7 @@ import WorkerThreads
         #expect(name.value == "mail/2")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `leaves behind the count of what never ran on it`() throws {
         let pool = try WorkerPool(name: "one")
         pool.pause()
@@ -241,7 +241,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `says where it hangs`() throws {
         let worker = try WorkerThread(name: "hangs")
         // So that it can be asked, whichever signals the thread of this test holds back.
@@ -254,7 +254,7 @@ import WorkerThreads
         gate.open()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `members are replaced while work is submitted, keyed, cancelled and paused`() throws {
         let pool = try WorkerPool(name: "mix", count: 3)
         let (ran, cancelled, taken) = (Counter(), Counter(), Counter())

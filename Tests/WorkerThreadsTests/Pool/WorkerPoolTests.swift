@@ -8,7 +8,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Worker pool` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one thread runs everything in order, high before normal before low`() throws {
         let pool = try WorkerPool(name: "one")
         let trace = Trace()
@@ -24,7 +24,7 @@ import WorkerThreads
         #expect(trace.all == ["high 2", "high 4", "normal 1", "normal 3", "low 0"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an idle member takes the next, also while all others are busy`() throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         #expect(pool.members.map(\.name) == ["mail/1", "mail/2", "mail/3"])
@@ -40,7 +40,7 @@ import WorkerThreads
         for gate in gates { gate.open() }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [0, 1, 2])
+    @Test(.timeLimit(.minutes(2)), arguments: [0, 1, 2])
     func `a member that is busy with a submit of its own is not counted on`(busy: Int) throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         let others = pool.members.filter { $0 !== pool.members[busy] }
@@ -69,7 +69,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an addressed member runs it itself, though others are idle`() async throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         for number in 1...3 {
@@ -91,7 +91,7 @@ import WorkerThreads
         #expect(pool.member(named: "mail/4") == nil)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a name that no thread has is refused`() async throws {
         let pool = try WorkerPool(name: "app", threads: ["images", "ledger"])
         #expect(refusal { try pool.post(onThread: "app/1") {} } == .noThread("app/1"))
@@ -102,7 +102,7 @@ import WorkerThreads
         #expect(try await pool.submit(onThread: "ledger") { WorkerThread.currentName } == "ledger")
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the limit counts what waits in all queues, and one more is refused`() throws {
         let pool = try WorkerPool(name: "small", count: 2, maxQueued: 2)
         let gates = try [hold(pool, "small/1"), hold(pool, "small/2")]
@@ -116,7 +116,7 @@ import WorkerThreads
         for gate in gates { gate.open() }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a cancelled item never runs, a taken one cannot be cancelled`() async throws {
         let pool = try WorkerPool(name: "cancelled")
         let other = try WorkerPool(name: "other", count: 4)
@@ -133,7 +133,7 @@ import WorkerThreads
         #expect(trace.all == ["kept"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the ticket of a pool that is gone takes nothing back from a later one`() throws {
         // Later ones come to lie where earlier ones were, if not each time.
         var earlier: [WorkerPool.Ticket] = []
@@ -149,7 +149,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `cancel says true if and only if the item never ran, under contention`() throws {
         let pool = try WorkerPool(name: "contended", count: 2)
         let itemCount = 2_000
@@ -181,7 +181,7 @@ import WorkerThreads
         #expect(pool.waitingCount == 0 && pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `while one member is paused, the others take the shared work`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         pool.members[0].pause()
@@ -197,7 +197,7 @@ import WorkerThreads
         #expect(trace.all == ["own"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `pausing the pool holds everything, resuming loses nothing`() throws {
         let pool = try WorkerPool(name: "mail", count: 3)
         let ran = Shared(0)
@@ -213,7 +213,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [1, 2])
+    @Test(.timeLimit(.minutes(2)), arguments: [1, 2])
     func `a pool stopped as soon as it is started answers everybody`(count: Int) async throws {
         for round in 0..<50 {
             let pool = try WorkerPool(name: "brief", count: count)
@@ -228,7 +228,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stop refuses later work, and tells those whose turn never came`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gates = try [hold(pool, "mail/1"), hold(pool, "mail/2")]
@@ -245,7 +245,7 @@ import WorkerThreads
         #expect(pool.abandonedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a member that stops alone leaves the shared work to the others`() async throws {
         let pool = try WorkerPool(name: "mail", count: 2)
         let gate = try hold(pool, "mail/1")
@@ -263,7 +263,7 @@ import WorkerThreads
         await #expect(throws: SubmitError.stopped(thread: "mail")) { try await pool.submit { 1 } }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `shared work is never left lying by a member that stops`() async throws {
         for round in 0..<40 {
             let pool = try WorkerPool(name: "mail", count: 2)
@@ -274,7 +274,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `letting go of a pool stops its threads`() throws {
         var pool: WorkerPool? = try WorkerPool(name: "left", count: 2)
         let watched = WeakReference(try #require(pool))
@@ -284,7 +284,7 @@ import WorkerThreads
         for loop in loops { while loop.object != nil {} }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pool let go of leaves its work to a member that is held`() throws {
         var pool: WorkerPool? = try WorkerPool(name: "left", count: 2)
         let held = try #require(pool?.members[1])
@@ -299,7 +299,7 @@ import WorkerThreads
         held.join()
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [nil, "nested"])
+    @Test(.timeLimit(.minutes(2)), arguments: [nil, "nested"])
     func `a run nested in work goes on with what waits and what comes`(name: String?) throws {
         let pool = try WorkerPool(name: "nested")
         let trace = Trace()
@@ -327,7 +327,7 @@ import WorkerThreads
         #expect(trace.all == ["begin", "behind", "asleep", "new", "stopped"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a member told to stop in a run nested in work takes no shared work`() throws {
         let pool = try WorkerPool(name: "p", count: 2)
         let leaving = pool.members[0]

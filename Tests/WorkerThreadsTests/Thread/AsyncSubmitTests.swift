@@ -13,7 +13,7 @@ private enum Caller {
 
 private struct Mishap: Error, Equatable {}
 
-@Suite(.timeLimit(.minutes(5))) struct `An asynchronous closure` {
+@Suite(.timeLimit(.minutes(2))) struct `An asynchronous closure` {
     @Test func `runs on the thread after each of its waits, as part of the calling task`()
         async throws
     {

@@ -28,7 +28,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
 }
 
 @Suite struct `Cancelling what was submitted` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a cancelled task's closure never runs, and the task is told while the thread is busy`()
         async throws
     {
@@ -44,7 +44,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(ran.isSet)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what a cancelled closure holds is let go of at once`() async throws {
         let worker = try WorkerThread(name: "busy")
         let gate = try worker.hold()
@@ -58,7 +58,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         gate.open()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a closure that has begun runs to its end, and its result is returned`() async throws {
         let worker = try WorkerThread(name: "begun")
         let gate = Gate()
@@ -74,7 +74,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(try await task.value == 7)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a task that was cancelled before submits nothing, not even to a stopped thread`()
         async throws
     {
@@ -92,7 +92,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(await ending { try await worker.submit {} } == .stopped)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pool's place is free as soon as the task that waits is cancelled`() async throws {
         let pool = try WorkerPool(name: "small", maxQueued: 1)
         let gate = try pool.members[0].hold()
@@ -111,7 +111,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(pool.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a ticket takes its closure back once, and only on its own thread`() throws {
         let worker = try WorkerThread(name: "tickets")
         let other = try WorkerThread(name: "other")
@@ -128,7 +128,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(trace.all == ["kept"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what was cancelled is not counted among what a stop abandons`() throws {
         let worker = try WorkerThread(name: "abandoning")
         let gate = try worker.hold()
@@ -141,7 +141,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         #expect(!worker.cancel(tickets[2]))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(2)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `run, cancel and stop meet: one wins, its closure ran if and only if it was run`(
         policy: StopPolicy
     ) async throws {
@@ -175,7 +175,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `cancelling says true if and only if the closure never runs, under contention`() throws {
         let worker = try WorkerThread(name: "contended")
         let count = 3_000
@@ -200,7 +200,7 @@ private func ending(of body: () async throws -> Void) async -> Ending {
         @TaskLocal static var name = "none"
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a submitted closure is no part of the task that waits for it`() async throws {
         let worker = try WorkerThread(name: "apart")
         let seen = try await Local.$name.withValue("mine") {

@@ -20,7 +20,7 @@ private struct Timekeeper {
     func inSeconds(_ seconds: Int64) -> Instant { clock.now.advanced(by: .seconds(seconds)) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A deadline` {
+@Suite(.timeLimit(.minutes(2))) struct `A deadline` {
     @Test func `that passes while the thread is busy ends the waiting, and nothing runs`()
         async throws
     {

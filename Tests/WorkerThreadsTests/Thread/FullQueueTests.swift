@@ -44,7 +44,7 @@ private func cancelledInLine(
     await #expect(throws: CancellationError.self) { try await task.value }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A full worker` {
+@Suite(.timeLimit(.minutes(2))) struct `A full worker` {
     @Test func `refuses, unless it is told otherwise`() throws {
         let worker = try WorkerThread(name: "small", maxQueued: 2)
         let gate = try worker.hold()
@@ -206,7 +206,7 @@ private func cancelledInLine(
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A full pool` {
+@Suite(.timeLimit(.minutes(2))) struct `A full pool` {
     @Test func `drops the oldest of the lowest priority, never one that goes first`() throws {
         let pool = try WorkerPool(name: "images", maxQueued: 3, whenFull: .dropOldest)
         let trace = Trace()

@@ -83,7 +83,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `changes while the thread is busy cost it one look at its life`() throws {
         let worker = try WorkerThread(name: "steered")
         let gate = try worker.hold()

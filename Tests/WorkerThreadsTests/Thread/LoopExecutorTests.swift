@@ -24,7 +24,7 @@ private actor Resident {
     var isAtHome: Bool { loop.isOnThread }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The executor of a plain loop` {
+@Suite(.timeLimit(.minutes(2))) struct `The executor of a plain loop` {
     @Test func `runs actors and tasks on the loop's thread`() async throws {
         let running = try RunningLoop(thread: "plain")
         let loop = running.loop

@@ -25,7 +25,7 @@ private final class SharedPipe: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A task` {
+@Suite(.timeLimit(.minutes(2))) struct `A task` {
     @Test func `waits until a descriptor can be read or written`() async throws {
         let worker = try WorkerThread(name: "watcher")
         let pipe = try SharedPipe()

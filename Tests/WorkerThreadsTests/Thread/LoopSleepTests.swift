@@ -42,7 +42,7 @@ extension WorkerThread {
 }
 
 @Suite struct `Sleeping in a loop` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an actor on the thread sleeps by the thread's clock and goes on there`() async throws {
         let (worker, clock) = try stillWorker()
         let sleeper = Sleeper(worker)
@@ -56,7 +56,7 @@ extension WorkerThread {
         #expect(await sleeper.words == ["begins on still", "ends on still", "assumed"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a task that prefers the thread sleeps in its loop, by Task.sleep's clock too`()
         async throws
     {
@@ -78,7 +78,7 @@ extension WorkerThread {
     }
 
     #if compiler(>=6.3) && compiler(<6.4)
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(2)))
         func `Swift's own sleep comes from the loop, in tasks that prefer the thread`()
             async throws
         {
@@ -102,7 +102,7 @@ extension WorkerThread {
             await #expect(throws: CancellationError.self) { try await cancelled.value }
         }
 
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(2)))
         func `a sleep until a date of the continuous clock ends when the loop's clock is there`()
             async throws
         {
@@ -119,7 +119,7 @@ extension WorkerThread {
             try await worker.sleep(until: .now)
         }
 
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(2)))
         func `Swift's own sleep lasts as long as it should when the thread ends meanwhile`()
             async throws
         {
@@ -136,7 +136,7 @@ extension WorkerThread {
             #expect(ContinuousClock.now - started >= .milliseconds(30))
         }
 
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(2)))
         func `Swift's own sleep may be as long as can be said, and the thread end meanwhile`()
             async throws
         {
@@ -155,7 +155,7 @@ extension WorkerThread {
         }
     #endif
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a sleep is cancelled at once and leaves no timer`() async throws {
         let (worker, _) = try stillWorker()
         let task = Task { try await worker.sleep(for: .seconds(1)) }
@@ -172,7 +172,7 @@ extension WorkerThread {
         #expect(!worker.described().contains("timers, the next"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a sleep is told when its thread ends, or has ended`() async throws {
         let (worker, _) = try stillWorker()
         let preferring = Task(executorPreference: worker.executor) {
@@ -187,7 +187,7 @@ extension WorkerThread {
         await #expect(throws: LoopEnded.self) { try await worker.sleep(for: .seconds(1)) }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a sleep ends while a job is served, not while the thread is paused`() async throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -209,7 +209,7 @@ extension WorkerThread {
         try await worker.submit {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ticks come on their grid, once for all that were missed`() async throws {
         let (worker, clock) = try stillWorker()
         let seen = Shared<[Int64]>([])
@@ -230,7 +230,7 @@ extension WorkerThread {
         #expect(seen.value == [10, 20, 30, 60])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `ticks end when the task is cancelled, and when the thread ends`() async throws {
         let (worker, _) = try stillWorker()
         let tasks = (0..<2).map { _ in
@@ -248,7 +248,7 @@ extension WorkerThread {
         #expect(await tasks[1].value)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a time limit on an answer can go by a loop's clock`() async throws {
         let (worker, clock) = try stillWorker()
         let kept = Shared<ReplyPort<Int>?>(nil)
@@ -262,7 +262,7 @@ extension WorkerThread {
         #expect(kept.value?.send(1) == false)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `firing, cancelling and the thread's end meet: each sleep ends once`() async throws {
         for round in 0..<20 {
             let worker = try WorkerThread(name: "race")

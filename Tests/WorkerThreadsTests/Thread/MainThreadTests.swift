@@ -9,7 +9,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Selectors on a thread's loop` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `are performed in order, and waited for`() throws {
         let trace = Trace()
         let note = Selector<Trace, String>("note") { $0.note($1) }

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `A worker's priorities` {
+@Suite(.timeLimit(.minutes(2))) struct `A worker's priorities` {
     private static let kinds: [(maxQueued: Int, whenFull: WhenFull)] = [
         (.max, .refuse), (100, .refuse), (100, .wait), (100, .dropOldest),
     ]

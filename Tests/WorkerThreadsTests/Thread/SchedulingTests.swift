@@ -8,7 +8,7 @@ import Support
 import Testing
 import WorkerThreads
 
-@Suite(.timeLimit(.minutes(5))) struct `The system's scheduling of a worker` {
+@Suite(.timeLimit(.minutes(2))) struct `The system's scheduling of a worker` {
     private func niceness() -> Int {
         Int(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
     }
@@ -52,7 +52,7 @@ import WorkerThreads
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `An idle worker` {
+@Suite(.timeLimit(.minutes(2))) struct `An idle worker` {
     @Test func `is told so before it sleeps, and again after the work of its idle handler`() throws
     {
         let worker = try WorkerThread(name: "idle")

@@ -47,7 +47,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
 }
 
 @Suite struct `Performing selectors` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 19: a perform that waits runs in place on the thread, and blocks elsewhere`() throws {
         let worker = try WorkerThread(name: "selectors")
         let trace = Trace()
@@ -65,7 +65,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all == ["note 1", "back", "note 3", "note 4", "in place", "note 2"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a perform for no mode at all is none: nobody waits for it, and it takes no room`() throws
     {
         let worker = try WorkerThread(name: "nowhere", maxQueued: 1)
@@ -87,7 +87,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a perform for another mode is held until that mode runs`() throws {
         let worker = try WorkerThread(name: "modes")
         let trace = Trace()
@@ -107,7 +107,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(2)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `who waits for a perform in a mode that never runs is told when the thread ends`(
         policy: StopPolicy
     ) throws {
@@ -135,7 +135,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pause from one that is performed holds those behind it, in modes or delayed`() throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "held", clock: clock)
@@ -169,7 +169,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.take() == ["count 1", "count 2"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `one that comes due as the thread goes on overtakes none that a pause held back`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -192,7 +192,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all == ["count 3"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stop from one that is performed refuses those behind it, in modes or delayed`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -209,7 +209,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 21: a delayed perform runs once, at its date`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -226,7 +226,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all == ["note 1"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 21: cancelled by target, by selector, by argument; others are untouched`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -255,7 +255,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all.count == 3)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func
         `as many wait for their delay as the limit says; one that is done or cancelled makes room`()
         throws
@@ -291,7 +291,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(delay(8, on: target) == .stopped(thread: "small"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `cancelling looks at the target's performs only, however many wait for others`() throws {
         let (worker, clock) = try stillWorker()
         let trace = Trace()
@@ -316,7 +316,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(trace.all.sorted() == ["note 0", "note 0", "note 7"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what a cancel counts never runs, what it does not count does`() throws {
         let worker = try WorkerThread(name: "racing")
         let runs = Shared(0)
@@ -335,7 +335,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an invalid timer never keeps the thread awake`() throws {
         let worker = try WorkerThread(name: "racing")
         let target = Performer(Trace())
@@ -348,7 +348,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         while !worker.runLoop.isWaiting {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a target is let go of once its perform was cancelled`() throws {
         let (worker, _) = try stillWorker()
         var target: Performer? = Performer(Trace())
@@ -361,7 +361,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         while watched.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `an argument that ends with its perform may cancel others`(cancels: Bool) throws {
         let (worker, clock) = try stillWorker()
         let target = Performer(Trace())
@@ -377,7 +377,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(target.trace.all == ["meet"])
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: ["meet", nil])
+    @Test(.timeLimit(.minutes(2)), arguments: ["meet", nil])
     func `an argument that is looked for may cancel others`(selector: String?) throws {
         let (worker, _) = try stillWorker()
         let target = Performer(Trace())
@@ -391,7 +391,7 @@ private func stillWorker() throws -> (WorkerThread, ManualClock) {
         #expect(cancelledCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a delayed perform after the thread has ended is refused`() throws {
         let worker = try WorkerThread(name: "ended")
         let target = Performer(Trace())

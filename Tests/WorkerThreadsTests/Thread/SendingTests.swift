@@ -13,7 +13,7 @@ private final class Pages {
     init(_ lines: String...) { self.lines = lines }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `What is not Sendable` {
+@Suite(.timeLimit(.minutes(2))) struct `What is not Sendable` {
     @Test func `is handed over to a worker, and a fresh one comes back`() async throws {
         let worker = try WorkerThread(name: "pages")
         let given = Pages("first")

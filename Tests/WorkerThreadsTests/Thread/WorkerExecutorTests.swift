@@ -87,7 +87,7 @@ private actor Single {
 }
 
 @Suite struct `Worker executor` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a task that prefers the thread runs on it, also after it was suspended`() async throws {
         let worker = try WorkerThread(name: "tasks")
         let names = await Task(executorPreference: worker.executor) {
@@ -100,7 +100,7 @@ private actor Single {
         #expect(names == ["tasks", "tasks", "tasks"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an actor lives on the thread, and what runs there may assume its isolation`() async throws
     {
         let worker = try WorkerThread(name: "actor")
@@ -113,7 +113,7 @@ private actor Single {
         #expect(try await worker.submit { resident.assumed() } == 101)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job that is served meanwhile can wait for a task on its own thread`() async throws {
         let worker = try WorkerThread(name: "served")
         let trace = Trace()
@@ -135,7 +135,7 @@ private actor Single {
         #expect(trace.all == ["task in job", "job done"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a run nested in one task's step goes on with the steps behind it`() async throws {
         let worker = try WorkerThread(name: "steps")
         let trace = Trace()
@@ -156,7 +156,7 @@ private actor Single {
         #expect(trace.all == ["first begins", "second", "first ends"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tasks wait while the thread is paused`() async throws {
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
@@ -170,7 +170,7 @@ private actor Single {
         #expect(trace.all == ["task"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pause in one task's step holds the steps behind it, in a nested run as well`()
         async throws
     {
@@ -195,7 +195,7 @@ private actor Single {
         #expect(trace.all == ["first", "second", "third"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a run that is nested in the pause itself begins nothing that waits`() async throws {
         let worker = try WorkerThread(name: "nested-in-pause")
         let trace = Trace()
@@ -214,7 +214,7 @@ private actor Single {
         #expect(Set(trace.all) == ["nested", "submitted", "task"])
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [nil, StopPolicy.finishQueued])
+    @Test(.timeLimit(.minutes(2)), arguments: [nil, StopPolicy.finishQueued])
     func `what a pause holds in a run that is nested in a job goes on in that run`(
         policy: StopPolicy?
     ) async throws {
@@ -251,7 +251,7 @@ private actor Single {
         #expect(Set(trace.all) == ["submitted", "task"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tasks that outlive their thread finish, one step at a time`() async throws {
         let worker = try WorkerThread(name: "outlived")
         let resident = Resident(worker)
@@ -269,7 +269,7 @@ private actor Single {
         #expect(await assumedInside(resident) >= 202)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what begins at once in a step after the thread's end may assume its isolation as well`()
         async throws
     {
@@ -283,7 +283,7 @@ private actor Single {
         #expect(count == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a task that begins after the thread's end does not run inside the call that begins it`()
         async throws
     {
@@ -308,7 +308,7 @@ private actor Single {
         #expect(steps.value.allSatisfy { $0 != starter.value })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tasks that outlive their threads leave room for those that they wait for`() async throws {
         let isToCome = Flag()
         let begun = Counter()
@@ -328,7 +328,7 @@ private actor Single {
         for task in waiting { await task.value }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `tasks that wait when the thread stops are finished`() async throws {
         for _ in 0..<20 {
             let worker = try WorkerThread(name: "stopping")
@@ -347,7 +347,7 @@ private actor Single {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a run nested in a step at the thread's end goes on with the steps behind it`()
         async throws
     {
@@ -366,7 +366,7 @@ private actor Single {
         #expect(trace.all == ["second", "first"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a step that lets go of the last that keeps the executor runs on it to its end`() throws {
         let isThere = Shared(false)
         let ended = Latch()
@@ -382,7 +382,7 @@ private actor Single {
         try Owner(tell: tell).endThread()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an actor is not elsewhere while its thread calls the last of its loop's items`()
         async throws
     {

@@ -18,7 +18,7 @@ private final class Ledger {
     deinit { ended(WorkerThread.currentName ?? "elsewhere") }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A worker's own state` {
+@Suite(.timeLimit(.minutes(2))) struct `A worker's own state` {
     @Test func `is given to what runs on the thread: closures, timers, messages`() async throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "ledger", clock: clock)

@@ -12,7 +12,7 @@ private struct Mishap: Error, Equatable {
 }
 
 @Suite struct `Submitting to a worker thread` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what takes long can ask whether its thread was told to stop`() throws {
         let worker = try WorkerThread(name: "long")
         let begun = Latch()
@@ -28,7 +28,7 @@ private struct Mishap: Error, Equatable {
         #expect(!WorkerThread.isCurrentStopped)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 19: waiting on the thread itself runs in place, elsewhere it waits`() throws {
         let worker = try WorkerThread(name: "place")
         let trace = Trace()
@@ -45,7 +45,7 @@ private struct Mishap: Error, Equatable {
         #expect(Set(words.suffix(2)) == ["later", "caller goes on"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 19: not waiting returns at once, though the thread is busy`() throws {
         let worker = try WorkerThread(name: "busy")
         let trace = Trace()
@@ -57,7 +57,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["submitted", "run"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 20: what several threads send runs one after another, in order of each`() throws {
         let worker = try WorkerThread(name: "ordered")
         let seen = Shared<[[Int]]>(Array(repeating: [], count: 4))
@@ -88,7 +88,7 @@ private struct Mishap: Error, Equatable {
         #expect(overlaps.value == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what a closure throws reaches whoever waits`() async throws {
         let worker = try WorkerThread(name: "throwing")
         await #expect(throws: Mishap(number: 1)) {
@@ -105,7 +105,7 @@ private struct Mishap: Error, Equatable {
         #expect(try await worker.submit { 4 } == 4)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `every submit after a stop is refused, waiting or not`() async throws {
         let worker = try WorkerThread(name: "stopped")
         let gate = try worker.hold()
@@ -129,7 +129,7 @@ private struct Mishap: Error, Equatable {
         await #expect(throws: expected) { try await worker.submit { 1 } }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `who waits for a thread that stops is told so`() async throws {
         let worker = try WorkerThread(name: "refusing")
         let waiter = try WorkerThread(name: "waiter")
@@ -151,7 +151,7 @@ private struct Mishap: Error, Equatable {
         #expect(answers.value == [.stopped(thread: "refusing")])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `as much waits as the limit says, and one more is refused`() throws {
         let worker = try WorkerThread(name: "small", maxQueued: 3)
         let trace = Trace()
@@ -166,7 +166,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["1", "2", "3", "6"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a full thread takes exactly as many as its limit from many senders`() throws {
         let worker = try WorkerThread(name: "contended", maxQueued: 100)
         let ran = Shared(0)
@@ -192,7 +192,7 @@ private struct Mishap: Error, Equatable {
         #expect(ran.value == 100)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `work that submits work goes on between timers and stops when told`() throws {
         let worker = try WorkerThread(name: "chain")
         let count = Shared(0)
@@ -209,7 +209,7 @@ private struct Mishap: Error, Equatable {
         #expect(count.value > 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a run nested in a closure goes on with the closures behind it`() throws {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
@@ -228,7 +228,7 @@ private struct Mishap: Error, Equatable {
         #expect(trace.all == ["begin", "behind", "end"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a closure with a delay runs at its date, unless it is taken back`() throws {
         let clock = ManualClock()
         let worker = try WorkerThread(name: "later", maxQueued: 2, clock: clock)
@@ -260,7 +260,7 @@ private struct Mishap: Error, Equatable {
         #expect(refusal { try worker.enqueue(after: .zero) {} } == .stopped(thread: "later"))
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `a delayed closure that never runs lets go of what it holds`(isTakenBack: Bool) throws {
         let worker = try WorkerThread(name: "later", clock: ManualClock())
         var token: Token? = Token()
@@ -291,7 +291,7 @@ private struct Mishap: Error, Equatable {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `results of any size are handed over once, awaited or waited for`() async throws {
         let worker = try WorkerThread(name: "results")
         let expected = Answer(number: 1, text: "a longer text", lists: [[1, 2], [3]])
@@ -312,7 +312,7 @@ private struct Mishap: Error, Equatable {
         worker.join()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `nothing accepted is lost between senders and a stop`() throws {
         for round in 0..<20 {
             let worker = try WorkerThread(name: "race")

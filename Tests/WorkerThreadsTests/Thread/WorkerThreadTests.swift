@@ -9,7 +9,7 @@ import Testing
 import WorkerThreads
 
 @Suite struct `Worker thread` {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `row 9: letting go of a thread ends it, and everything of it goes away`() throws {
         let ended = Latch()
         var worker: WorkerThread? = try WorkerThread(name: "left")
@@ -24,7 +24,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a thread that looks for work before it sleeps does all of it, and ends`() throws {
         let worker = try WorkerThread(name: "spinning", spinLimit: .microseconds(100))
         var sum = 0
@@ -44,7 +44,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `whoever ends the thread under what it has taken is told what to do`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
@@ -56,7 +56,7 @@ import WorkerThreads
         #expect(text.contains("what ran on thread cut off has ended it"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `nothing is left of a thread that the system could not start`() throws {
         let poller: WeakReference<SystemPoller>
         do {
@@ -70,7 +70,7 @@ import WorkerThreads
         #expect(poller.object == nil)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `the last handle may be let go of on the thread itself, by a job`() throws {
         let gone = Latch()
         let gate = Gate()
@@ -89,7 +89,7 @@ import WorkerThreads
         while loop.object != nil {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a handle let go of while a job runs lets finish all that was taken`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -108,7 +108,7 @@ import WorkerThreads
         #expect(trace.all == ["finished", "and the next"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a handle let go of after a stop does not hurry it`() throws {
         let trace = Trace()
         let gone = Latch()
@@ -123,7 +123,7 @@ import WorkerThreads
         #expect(trace.all == ["queued"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what jobs, sources and timers held is let go of when the thread ends`() throws {
         let worker = try WorkerThread(name: "holder")
         let watched = try { () throws -> [WeakReference<Token>] in
@@ -143,7 +143,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 2)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pause holds everything, and a resume goes on in order`() throws {
         let worker = try WorkerThread(name: "paused")
         let trace = Trace()
@@ -164,7 +164,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `many pauses and resumes under load lose and reorder nothing`() throws {
         let worker = try WorkerThread(name: "flapping")
         let seen = Shared<[Int]>([])
@@ -181,7 +181,7 @@ import WorkerThreads
         #expect(seen.value == Array(0..<2_000))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stop that finishes what is queued runs all of it, also of a paused thread`() throws {
         let worker = try WorkerThread(name: "drained")
         let trace = Trace()
@@ -194,7 +194,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stop that finishes what runs abandons the rest, and counts it`() throws {
         let worker = try WorkerThread(name: "abandoned")
         let trace = Trace()
@@ -208,7 +208,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 3)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a stop can be hurried while the thread finishes what was queued`() throws {
         let worker = try WorkerThread(name: "hurried")
         let trace = Trace()
@@ -225,7 +225,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a job may stop its own thread`() throws {
         let worker = try WorkerThread(name: "own")
         let trace = Trace()
@@ -237,7 +237,7 @@ import WorkerThreads
         #expect(trace.all.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [StopPolicy.finishCurrent, .finishQueued])
+    @Test(.timeLimit(.minutes(2)), arguments: [StopPolicy.finishCurrent, .finishQueued])
     func `a stop heard in a run that a job has nested ends the thread too`(
         policy: StopPolicy
     ) throws {
@@ -257,7 +257,7 @@ import WorkerThreads
         #expect(results.value == [.stopped])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a pause heard in a run that a job has nested holds the thread too`() throws {
         let worker = try WorkerThread(name: "nested")
         let trace = Trace()
@@ -277,14 +277,14 @@ import WorkerThreads
         #expect(trace.all == ["run", "last"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `somebody else's stop of the loop leaves the thread alive`() throws {
         let worker = try WorkerThread(name: "immortal")
         for _ in 0..<10 { worker.runLoop.stop() }
         #expect(try worker.submitAndWait { 42 } == 42)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `several threads may wait for its end, and it is gone for all of them`() throws {
         let worker = try WorkerThread(name: "joined")
         let count = Shared(0)
@@ -310,7 +310,7 @@ import WorkerThreads
         #expect(count.value == 4)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `an ended thread is not mistaken for a later one with its number`() throws {
         let first = try WorkerThread(name: "first")
         first.stop()
@@ -328,7 +328,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `it knows its name, its thread and its end`() throws {
         let worker = try WorkerThread(name: "a name longer than fifteen bytes")
         #expect(worker.name == "a name longer than fifteen bytes")
@@ -346,7 +346,7 @@ import WorkerThreads
         #expect(!worker.describe { _ in })
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `its description is given while it is paused`() throws {
         let worker = try WorkerThread(name: "described")
         worker.pause()
@@ -354,7 +354,7 @@ import WorkerThreads
         #expect(worker.described().contains("mode paused"))
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a description that was promised is given, whenever the thread ends`() throws {
         for _ in 0..<50 {
             let worker = try WorkerThread(name: "promised")
@@ -365,7 +365,7 @@ import WorkerThreads
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `a run nested in work goes on with what waits after a pause`(isPool: Bool) throws {
         let pool = try WorkerPool(name: "nested")
         let worker = try #require(pool.members.first)
@@ -400,7 +400,7 @@ import WorkerThreads
         pool.join()
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func `a run nested in work finishes what was queued before a stop`(wasPaused: Bool) throws {
         let worker = try WorkerThread(name: "nested")
         let nested = Latch()
@@ -428,7 +428,7 @@ import WorkerThreads
         #expect(worker.abandonedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `what its loop has taken before a stop is finished too`() throws {
         let worker = try WorkerThread(name: "finishes")
         let trace = Trace()
@@ -445,7 +445,7 @@ import WorkerThreads
         #expect(trace.all.sorted() == ["block", "commands [1]", "submitted"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `its end is told when nothing is left in its loop, and not on it`() async throws {
         let worker = try WorkerThread(name: "owner")
         let gone = Flag()
@@ -464,7 +464,7 @@ import WorkerThreads
         withExtendedLifetime(bound) {}
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a task waits for its end, and for that of a pool, until it is cancelled`() async throws {
         let worker = try WorkerThread(name: "ends")
         let trace = Trace()
