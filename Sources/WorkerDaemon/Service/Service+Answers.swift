@@ -50,8 +50,9 @@ extension Service: JobDoor {
             guard let attempt = wantedOutputs.removeValue(forKey: reply) else {
                 return session.fill(reply, with: session.user.shown(RESPValue(answer)))
             }
-            let attempts = driver.children.outputs.attempts(of: status.job.id.number)
-            session.fill(reply, with: RESPValue(attempts, attempt: attempt))
+            let found = driver.children.outputs.reading(
+                of: status.job.id.number, attempt: attempt)
+            session.fill(reply, with: RESPValue(found))
         case .job(let status):
             let remote = driver.exchange.ready(status.job.id)
             let isInherited = driver.exchange.inherited[status.job.id] != nil

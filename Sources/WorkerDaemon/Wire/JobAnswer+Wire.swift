@@ -79,20 +79,15 @@ extension JobStatus {
 }
 
 extension RESPValue {
-    /// The output of one attempt of a job.
-    ///
-    /// - Parameters:
-    ///   - attempts: the kept ones, the oldest first.
-    ///   - attempt: the wanted one; 0 for the latest.
-    init(_ attempts: [ProgramOutput], attempt: Int) {
-        guard let wanted = attempts.last(where: { attempt == 0 || $0.attempt == attempt }) else {
+    /// The output of one attempt of a job; null if it is not kept.
+    init(_ found: (attempts: [Int], attempt: Int, reading: ProgramOutput.Reading)?) {
+        guard let (attempts, attempt, reading) = found else {
             self = .null
             return
         }
-        let reading = wanted.reading
         self = .map([
-            entry("attempt", .integer(wanted.attempt)),
-            entry("attempts", .array(attempts.map { .integer($0.attempt) })),
+            entry("attempt", .integer(attempt)),
+            entry("attempts", .array(attempts.map { .integer($0) })),
             entry("output", .bulk(reading.output.bytes)),
             entry("output-bytes", .integer(reading.output.writtenByteCount)),
             entry("errors", .bulk(reading.errors.bytes)),
