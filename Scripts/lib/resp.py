@@ -13,19 +13,24 @@ class Refused(Exception):
     """An error reply."""
 
 
-class Client:
-    """A connection that sends one command at a time."""
+def command(*words):
+    """The bytes of a command."""
+    parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts)
 
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
-        self.socket.connect(path)
+
+class Client:
+    """A connection to a path, or to an address of IPv4 and its port."""
+
+    def __init__(self, place, patience=60):
+        is_path = isinstance(place, str)
+        self.socket = socket.socket(socket.AF_UNIX if is_path else socket.AF_INET)
+        self.socket.settimeout(patience)
+        self.socket.connect(place)
         self.file = self.socket.makefile("rb")
 
     def call(self, *words):
-        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        self.socket.sendall(
-            b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(p), p) for p in parts))
+        self.socket.sendall(command(*words))
         return self.reply()
 
     def reply(self):

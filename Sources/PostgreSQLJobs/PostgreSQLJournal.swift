@@ -93,6 +93,16 @@ package final class PostgreSQLJournal: JournalStore {
     package var name: String { address.shown }
     package var isTrusted: Bool { trust.isHeld }
 
+    /// Notes a small result in the attempt log of this machine.
+    ///
+    /// - Returns: false, as a daemon of another machine may go on with the jobs. It knows only the
+    ///   ends that the database has.
+    @discardableResult
+    package func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool {
+        _ = journal.noteDone(id, attempt: attempt, result: result)
+        return false
+    }
+
     package func backup(
         _ name: String, in directory: String?, replaces: Bool
     ) throws(BackupError) -> any StoreBackup {

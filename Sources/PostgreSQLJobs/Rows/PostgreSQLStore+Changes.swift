@@ -92,7 +92,8 @@ extension PostgreSQLStore {
     /// Counts an attempt of jobs that may have begun in a daemon whose attempt log is not here.
     ///
     /// A daemon begins only jobs that are in its memory: the first ones of each queue, and delayed
-    /// ones that are due. The attempt uses up no retry.
+    /// ones that are due. The attempt uses up no retry. An attempt that a worker holds is known: a
+    /// job is held and due if an earlier opening has prepared it for its worker.
     func countUnknownBeginnings(at now: Int64) throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(Self.closedSetting)
@@ -115,8 +116,10 @@ extension PostgreSQLStore {
         parameters.add(now)
         try change(
             """
-            UPDATE workerd.jobs SET attempt = attempt + 1, forgiven = forgiven + 1
+            UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
             WHERE held = 1 AND due_at <= $1::bigint
+                AND NOT EXISTS (SELECT FROM workerd.holders AS holders
+                    WHERE holders.job = jobs.id AND holders.attempt <= jobs.attempt)
             """, parameters)
     }
 

@@ -51,8 +51,10 @@ final class Seat {
     private static let relockPatience = Duration.milliseconds(200)
     private static let stepPatience = Duration.seconds(1)
     private static let statementPatience = Duration.seconds(4)
-    /// The pause between two looks of a daemon that waits for the seat.
-    private static let lookPause = Duration.milliseconds(400)
+    /// The pause between two looks of a daemon that waits for the seat: two statements each.
+    ///
+    /// Half of the time for which the seat has to be free, so that the third look is in time.
+    private static let lookPause = SeatWatch.freeTime / 2
 
     let address: ServerAddress
     private let entry: NodeEntry

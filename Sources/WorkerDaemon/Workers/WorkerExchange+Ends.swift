@@ -115,7 +115,8 @@ extension WorkerExchange {
         }
         guard let delivery = deliveries[id], delivery.token == token else {
             guard let token, ended.contains(token, of: id, end) else { throw refuse(id) }
-            return answer([(reply, next)], nil)
+            // It may not be kept yet: the first answer is lost, or was that it could not be.
+            return confirm { [weak self] fault in self?.answer([(reply, next)], fault) }
         }
         if let said = delivery.end {
             guard said == end else { throw refuse(id) }

@@ -150,6 +150,28 @@ struct AwayDatabaseTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `a worker is told that its end is kept once the database has it`() throws {
+        let scene = try Scene()
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let (worker, other) = (scene.client, try scene.daemon.connect())
+            _ = try worker.perform("mail", "resize", "for a worker")
+            let taken = try Taken.take(worker, "resize")
+            try scene.server.control("freeze")
+            defer { try? scene.server.control("thaw") }
+            // Twice: the answer to the first may be lost.
+            try taken.sendEnd(worker, "resized")
+            try eventually("it has ended") { try other.figure("total_jobs_done") == 1 }
+            try taken.sendEnd(other, "resized")
+            #expect(try scene.daemon.connect().call("PING").text == "PONG")
+            // A daemon of another machine would go on without the attempts of this one.
+            try scene.daemon.crash()
+            #expect((try? worker.reply()) == nil)
+            #expect((try? other.reply()) == nil)
+        }
+    }
+
     /// Has transactions that accept the payload `lost` wait for another server, when they are
     /// committed here.
     private static func replicate(_ server: PostgreSQLServer) throws {

@@ -116,4 +116,32 @@ struct `Two daemons with one database` {
         #expect(try pair.second.end() == "exit status 0")
         #expect(try pair.first.connect().perform("images", "echo", "still here") == 1)
     }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a worker's job is its own after two takeovers`() throws {
+        let address = try PostgreSQLServer.shared.get().makeDatabase()
+        let setup = Setup(
+            threads: "images: {}", selectors: "resize: { worker: true }",
+            store: "\"\(address)\", stateDirectory: \"$DIR\"")
+        var daemon = try TestDaemon(setup, in: try Scratch())
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let id = try client.perform("images", "resize", "held")
+        let taken = try Taken.take(client, "resize")
+        for _ in 1...2 {
+            try eventually("the beginning is in the database") {
+                try PostgreSQLServer.run(
+                    """
+                    SELECT j.attempt FROM workerd.jobs j JOIN workerd.holders h ON h.job = j.id
+                    WHERE j.started_at IS NOT NULL
+                    """, at: address) == "1\n"
+            }
+            try daemon.crash()
+            daemon = try TestDaemon(setup, in: try Scratch())
+        }
+        let next = try daemon.connect()
+        #expect(try taken.ended(next, "resized").text == "OK")
+        try next.waitUntil(id, is: "done")
+        #expect(try next.job(id, "attempt").integer == 1)
+    }
 }

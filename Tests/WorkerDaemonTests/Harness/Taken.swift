@@ -37,4 +37,9 @@ struct Taken {
     func ended(_ worker: TestClient, _ result: String) throws -> RESPValue {
         try worker.call("DONE", .integer(id), .text(token), .text(result))
     }
+
+    /// Reports its end, and waits for no answer.
+    func sendEnd(_ worker: TestClient, _ result: String) throws {
+        try worker.send("DONE", .integer(id), .text(token), .text(result))
+    }
 }

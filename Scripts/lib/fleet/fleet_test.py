@@ -1,0 +1,321 @@
+"""Three nodes with one PostgreSQL, random faults, and a ledger that does not belong to workerd.
+
+Used by Scripts/fleet-test. Needs no package.
+"""
+
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+
+from nodes import Fleet, until
+from checks import Checks, read_ledger, read_rows
+from load import (Book, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
+from resp import Refused, verdict
+
+SUBMITTERS, WORKERS = 4, 2
+# For so long it is counted what idle nodes send: fewer statements a second than this.
+IDLE_SECONDS, IDLE_MAX = 10, 5
+
+
+class Faults:
+    """What is done to the fleet; each method is one kind, and returns when all is whole again.
+
+    A method gets the node that serves and the others, and calls `probe` once it has done harm.
+    """
+
+    def __init__(self, fleet, book, chance):
+        self.fleet, self.book, self.chance = fleet, book, chance
+        self.times = defaultdict(list)
+        self.hand = Submitter(SUBMITTERS, fleet, book, chance.randrange(1 << 32))
+        self.kinds = [
+            self.kill_serving, self.kill_two, self.kill_waiting, self.kill_rescuer,
+            self.stop_serving_2, self.stop_serving_10, self.stop_backend_2, self.stop_backend_10,
+            self.end_backend, self.restart_server, self.freeze_server_2, self.freeze_server_10,
+            self.roll_serving, self.roll_all]
+        self.deck = []
+
+    def next(self):
+        """Does the next harm; each kind comes once before one comes again."""
+        if not self.deck:
+            self.deck = self.chance.sample(self.kinds, len(self.kinds))
+        kind = self.deck.pop()
+        serving = until("a node serves", 60, self.fleet.serving)
+        others = [node for node in self.fleet.nodes if node is not serving]
+        self.chance.shuffle(others)
+        print("%s: %s" % (time.strftime("%H:%M:%S"), kind.__name__), "at", serving.name,
+              "%.2f" % time.clock_gettime(time.CLOCK_BOOTTIME), file=sys.stderr)
+        # The fault comes right behind an answer in a pipeline, or while all threads are busy.
+        count = self.chance.randrange(40, 240)
+        self.hand.is_answered.clear()
+        burst = threading.Thread(
+            target=self.hand.burst, args=(count, self.chance.randrange(1, count)), daemon=True)
+        burst.start()
+        if self.chance.random() < 0.6:
+            self.hand.is_answered.wait(1)
+        else:
+            self.rest(0.4)
+        kind(serving, others)
+        self.fleet.settle()
+        burst.join(120)
+
+    def probe(self, kind, node, since):
+        """Notes the time until a PERFORM is answered through a node."""
+        while True:
+            try:
+                client = node.connect(self.chance)
+                while True:
+                    try:
+                        self.book.probes.add(client.call("PERFORM", "probe", "echo", "probe"))
+                        client.close()
+                        self.times[kind].append(time.monotonic() - since)
+                        return
+                    except Refused:
+                        time.sleep(0.01)
+            except (OSError, Refused):
+                if not node.is_running:
+                    # It has lost the seat that it had just taken.
+                    self.fleet.tend()
+                time.sleep(0.01)
+            if time.monotonic() - since > 90:
+                self.fleet.faults.append("no PERFORM was answered within 90 s after " + kind)
+                return
+
+    def rest(self, seconds):
+        time.sleep(self.chance.random() * seconds)
+
+    def kill_serving(self, serving, others):
+        since = time.monotonic()
+        serving.kill()
+        self.probe("kill -9 of the serving node", others[0], since)
+        self.rest(2)
+
+    def kill_two(self, serving, others):
+        since = time.monotonic()
+        serving.kill()
+        others[0].kill()
+        self.probe("kill -9 of it and of a waiting node", others[1], since)
+        self.rest(2)
+
+    def kill_waiting(self, serving, others):
+        since = time.monotonic()
+        others[0].kill()
+        self.probe("kill -9 of a waiting node", others[1], since)
+
+    def kill_rescuer(self, serving, others):
+        """Kills the node that takes over, in one of its steps."""
+        since = time.monotonic()
+        before = self.fleet.server.sessions()[1]
+        serving.kill()
+
+        def has_seat():
+            seat = self.fleet.server.sessions()[1]
+            return seat is not None and seat != before
+        until("another node takes over", 30, has_seat)
+        self.rest(0.1)
+        sessions, seat = self.fleet.server.sessions()
+        rescuers = [node for node in others if sessions.get(node.name) == seat]
+        # It enters its name behind the lock.
+        rescuer = rescuers[0] if rescuers else self.chance.choice(others)
+        rescuer.kill()
+        left = next(node for node in others if node is not rescuer)
+        self.probe("kill -9 of it and of its rescuer", left, since)
+
+    def stop_serving(self, serving, others, seconds):
+        since = time.monotonic()
+        serving.stop()
+        try:
+            if seconds > 5:
+                self.probe("SIGSTOP of it for %d s" % seconds, others[0], since)
+            time.sleep(max(0, since + seconds - time.monotonic()))
+        finally:
+            serving.go_on()
+        if seconds <= 5:
+            self.probe("SIGSTOP of it for %d s" % seconds, others[0], since)
+
+    def stop_serving_2(self, serving, others):
+        self.stop_serving(serving, others, 2)
+
+    def stop_serving_10(self, serving, others):
+        self.stop_serving(serving, others, 10)
+
+    def stop_backend(self, others, seconds):
+        since = time.monotonic()
+        seat = self.fleet.server.sessions()[1]
+        os.kill(seat, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(seat, signal.SIGCONT)
+        self.probe("SIGSTOP of its backend for %d s" % seconds, others[0], since)
+
+    def stop_backend_2(self, serving, others):
+        self.stop_backend(others, 2)
+
+    def stop_backend_10(self, serving, others):
+        self.stop_backend(others, 10)
+
+    def end_backend(self, serving, others):
+        seat = self.fleet.server.sessions()[1]
+        since = time.monotonic()
+        self.fleet.server.sql("SELECT pg_terminate_backend(%d)" % seat)
+        self.probe("end of its backend", others[0], since)
+
+    def restart_server(self, serving, others):
+        since = time.monotonic()
+        self.fleet.server.control("restart")
+        self.probe("immediate restart of PostgreSQL", others[0], since)
+
+    def freeze_server(self, others, seconds):
+        since = time.monotonic()
+        self.fleet.server.control("freeze")
+        time.sleep(seconds)
+        self.fleet.server.control("thaw")
+        self.probe("SIGSTOP of PostgreSQL for %d s" % seconds, others[0], since)
+
+    def freeze_server_2(self, serving, others):
+        self.freeze_server(others, 2)
+
+    def freeze_server_10(self, serving, others):
+        self.freeze_server(others, 10)
+
+    def roll_serving(self, serving, others):
+        since = time.monotonic()
+        self.roll(serving)
+        self.probe("SIGTERM of it, and a start", others[0], since)
+
+    def roll_all(self, serving, others):
+        for node in others + [serving]:
+            since = time.monotonic()
+            self.roll(node)
+            if node is serving:
+                self.probe("SIGTERM of it, and a start", others[0], since)
+            self.fleet.settle()
+
+    def roll(self, node):
+        status = node.terminate()
+        if status != 0:
+            self.fleet.faults.append("%s ended with %d after SIGTERM" % (node.name, status))
+        node.start()
+
+    def table(self):
+        """The times by kind, as lines of text."""
+        yield "until a PERFORM is answered through another node, in seconds:"
+        yield "%-40s %5s %6s %6s %6s" % ("fault", "times", "p50", "p99", "max")
+        for kind, times in sorted(self.times.items()):
+            times.sort()
+            yield "%-40s %5d %6.2f %6.2f %6.2f" % (
+                kind, len(times), times[len(times) // 2],
+                times[min(len(times) - 1, int(len(times) * 0.99))], times[-1])
+
+
+def settled(fleet, book, chance):
+    """Waits until no job waits, runs or is delayed."""
+    def is_done():
+        fleet.tend()
+        try:
+            client = fleet.any(chance).connect(chance)
+            figures = client.figures("jobs")
+            client.close()
+            return all(figures[name] == "0" for name in (
+                "waiting_jobs", "running_jobs", "delayed_jobs", "buffered_jobs"))
+        except (OSError, Refused):
+            return False
+    until("all jobs end", 180, is_done)
+
+
+def idle_statements(fleet):
+    """The statements that each node sends in a second while there is nothing to do."""
+    server = fleet.server
+    sessions, seat = server.sessions()
+    server.sql("ALTER SYSTEM SET log_statement = 'all'")
+    server.sql("SELECT pg_reload_conf()")
+    time.sleep(IDLE_SECONDS)
+    server.sql("ALTER SYSTEM RESET log_statement")
+    server.sql("SELECT pg_reload_conf()")
+    counts = defaultdict(int)
+    with open(server.at + "/log", errors="replace") as file:
+        for line in file:
+            found = re.search(r"\[(\d+)\] LOG:  (?:execute|statement)", line)
+            if found:
+                counts[int(found[1])] += 1
+    fleet.faults += ["idle, %s sends %d statements in %d s" % (name, counts[pid], IDLE_SECONDS)
+                     for name, pid in sessions.items() if counts[pid] >= IDLE_MAX * IDLE_SECONDS]
+    return ["%s %s %.1f" % (name, "serves" if pid == seat else "waits", counts[pid] / IDLE_SECONDS)
+            for name, pid in sorted(sessions.items())]
+
+
+def play(fleet, book, seconds, seed):
+    """Lets clients and faults loose; returns the faults when no job waits any more."""
+    chance = random.Random(seed)
+    client = fleet.any(chance).connect(chance)
+    schedule(client)
+    client.close()
+    threads = [Submitter(number, fleet, book, seed + number) for number in range(SUBMITTERS)]
+    threads.append(SQLSubmitter(fleet, book, seed + 10))
+    workers = Book()
+    workers.told_ends, workers.faults = book.told_ends, book.faults
+    hands = [Worker(number + 1, fleet, workers, seed + 20 + number) for number in range(WORKERS)]
+    gauge = Gauge(fleet, book)
+    for thread in threads + hands + [gauge]:
+        thread.start()
+    faults = Faults(fleet, book, chance)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not book.faults and not fleet.faults:
+        time.sleep(0.3 + chance.random() * 2)
+        faults.next()
+    book.over.set()
+    for thread in threads + [gauge]:
+        thread.join(120)
+    client = fleet.any(chance).connect(chance)
+    unschedule(client)
+    client.close()
+    settled(fleet, book, chance)
+    workers.over.set()
+    for worker in hands:
+        worker.join(120)
+    return faults
+
+
+def check(fleet, book):
+    runs, problems = read_ledger(fleet.ledger)
+    rows, left = read_rows(fleet.server)
+    stops = {node.name: node.stops for node in fleet.nodes}
+    checks = Checks(book, runs, rows, left, stops, book.probes)
+    problems += checks.all()
+    for node in fleet.nodes:
+        if "please report" in node.log():
+            problems.append("the log of %s asks for a report" % node.name)
+    return problems, checks.counts
+
+
+def main(binary, seconds, seed):
+    at = tempfile.mkdtemp(prefix="workerd-fleet-")
+    fleet, book, problems = Fleet(at, binary, random.Random(seed)), Book(), []
+    threading.excepthook = lambda fault: book.faults.append(repr(fault.exc_value))
+    try:
+        faults = play(fleet, book, seconds, seed)
+        idle = idle_statements(fleet)
+        problems, counts = check(fleet, book)
+        for node in fleet.nodes:
+            status = node.terminate()
+            if status != 0:
+                problems.append("%s ended with %d after SIGTERM" % (node.name, status))
+        for line in faults.table():
+            print(line)
+        print("idle, statements a second: " + ", ".join(idle))
+        counts["answers that refuse"] = book.refusals
+        print("; ".join("%s: %d" % pair for pair in counts.items()))
+    except (OSError, Refused) as error:
+        problems.append(str(error))
+        fleet.look_at_ends()
+    finally:
+        fleet.end()
+    return verdict(book.faults + fleet.faults + problems, at, seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,226 @@
+"""A private PostgreSQL and the nodes of Scripts/fleet-test, with what can be done to them."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from resp import Client, Refused
+
+PASSWORD = "fleet"
+NAMES = ("a", "b", "c")
+# The first numbers of the advisory locks of the seat and of nodes.
+SEAT_CLASS, NODE_CLASS = 0x776B7264, 0x776B6E64
+
+CONFIGURATION = """
+{ listen: { unix: "%(at)s/s", tcp: "%(host)s:%(port)d", passwordFile: "%(at)s/password" },
+  store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(name)s" },
+  log: { level: "notice" },
+  threads: { one: {}, two: {}, pool: { count: 3 }, served: {}, clock: {}, probe: {} },
+  selectors: {
+    work: { program: ["%(work)s"], environment: { LEDGER: "%(ledger)s", NODE: "%(name)s" } },
+    serve: { worker: true, lease: "3s", lost: 1000, leaseAfterRestart: "5s" },
+  },
+  limits: { retainedResults: 10000000, retainedBytes: "1GB", retainedFor: "24h" } }
+"""
+
+
+def until(what, limit, is_so):
+    """Waits until something is so.
+
+    Raises TimeoutError after `limit` seconds.
+    """
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        found = is_so()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise TimeoutError("%s: not within %d s" % (what, limit))
+
+
+class Server:
+    """A PostgreSQL of its own, which ends with this object."""
+
+    def __init__(self, at):
+        self.at = at + "/postgresql"
+        os.mkdir(self.at)
+        script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                              "postgresql-server")
+        self.process = subprocess.Popen(
+            [script, self.at], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.expect_ready()
+        self.sql("CREATE DATABASE jobs", database="postgres")
+        self.address = "postgresql://workerd@/jobs?host=%s/socket" % self.at
+
+    def expect_ready(self):
+        if self.process.stdout.readline() != "ready\n":
+            raise RuntimeError("PostgreSQL does not start")
+
+    def control(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        self.expect_ready()
+
+    def sql(self, text, database="jobs"):
+        """The rows of a statement, as lists of texts."""
+        run = subprocess.run(
+            ["psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.at + "/socket",
+             "-U", "workerd", "-d", database, "-c", text],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if run.returncode != 0:
+            raise OSError(run.stderr.strip() or "psql has failed")
+        return [line.split("\t") for line in run.stdout.splitlines()]
+
+    def sessions(self):
+        """The backends of nodes by the nodes' names, and the one that holds the seat or None."""
+        rows = self.sql(
+            "SELECT l.pid, n.name, EXISTS (SELECT FROM pg_locks s WHERE s.pid = l.pid"
+            " AND s.locktype = 'advisory' AND s.granted AND s.classid = %d AND s.objid = 1)"
+            " FROM pg_locks l JOIN workerd.nodes n ON n.id::oid = l.objid"
+            " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %d" % (
+                SEAT_CLASS, NODE_CLASS))
+        seat = [int(pid) for pid, _, holds in rows if holds == "t"]
+        return {name: int(pid) for pid, name, _ in rows}, seat[0] if seat else None
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Node:
+    """A workerd that is one of several, as on a machine of its own."""
+
+    def __init__(self, name, binary, at, host, store, ledger):
+        self.name, self.binary, self.at = name, binary, "%s/%s" % (at, name)
+        self.tcp = (host, 7711)
+        self.process = None
+        # The moments at which it was stopped and went on.
+        self.stops = []
+        # Set by a signal after which it may end with any status.
+        self.is_expected_to_end = False
+        os.mkdir(self.at)
+        os.umask(0o077)
+        with open(self.at + "/password", "w") as file:
+            file.write(PASSWORD + "\n")
+        os.umask(0o022)
+        with open(self.at + "/workerd.json5", "w") as file:
+            file.write(CONFIGURATION % {
+                "at": self.at, "host": host, "port": 7711, "store": store, "name": name,
+                "ledger": ledger,
+                "work": os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")})
+
+    def start(self):
+        self.is_expected_to_end = False
+        with open(self.at + "/log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.binary, "--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
+
+    @property
+    def is_running(self):
+        return self.process.poll() is None
+
+    def connect(self, chance, patience=60):
+        """A client at one of its doors that has said the password."""
+        client = Client(chance.choice([self.at + "/s", self.tcp]), patience)
+        client.call("AUTH", PASSWORD)
+        return client
+
+    def kill(self):
+        self.is_expected_to_end = True
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.stops.append([time.clock_gettime(time.CLOCK_BOOTTIME), float("inf")])
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.stops[-1][1] = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self.process.send_signal(signal.SIGCONT)
+
+    def terminate(self):
+        """Ends it in order; returns its status."""
+        self.is_expected_to_end = True
+        self.process.terminate()
+        return self.process.wait(60)
+
+    def log(self):
+        with open(self.at + "/log", errors="replace") as file:
+            return file.read()
+
+
+class Fleet:
+    """Three nodes with one database."""
+
+    def __init__(self, at, binary, chance):
+        self.at, self.ledger = at, at + "/ledger"
+        open(self.ledger, "w").close()
+        os.chmod(at, 0o711)
+        self.server = Server(at)
+        # Addresses of this run alone: other workerd of this machine may have the port.
+        network = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
+        self.nodes = [
+            Node(name, binary, at, "%s.%d" % (network, place + 1), self.server.address,
+                 self.ledger)
+            for place, name in enumerate(NAMES)]
+        self.chance = chance
+        self.faults = []
+        for node in self.nodes:
+            node.start()
+        try:
+            self.settle()
+        except OSError:
+            self.end()
+            raise
+
+    def any(self, chance):
+        return chance.choice(self.nodes)
+
+    def serving(self):
+        """The node that serves, or None."""
+        sessions, seat = self.server.sessions()
+        names = [name for name, pid in sessions.items() if pid == seat]
+        return next((node for node in self.nodes if node.name in names and node.is_running), None)
+
+    def look_at_ends(self):
+        """Notes nodes that have ended otherwise than by the loss of their seat."""
+        for node in self.nodes:
+            if not node.is_running and not node.is_expected_to_end:
+                status = node.process.returncode
+                if status != 69:
+                    self.faults.append("node %s ended with status %d" % (node.name, status))
+
+    def tend(self):
+        """Starts nodes that have ended by themselves, as a service manager does."""
+        self.look_at_ends()
+        for node in self.nodes:
+            if not node.is_running:
+                node.start()
+
+    def settle(self):
+        """Waits until all nodes live, one serves, and it answers at all of them."""
+        def is_settled():
+            self.tend()
+            try:
+                sessions, seat = self.server.sessions()
+                if len(sessions) < len(self.nodes) or seat is None:
+                    return False
+                for node in self.nodes:
+                    client = node.connect(self.chance, patience=15)
+                    client.call("PING")
+                    client.close()
+                return True
+            except (OSError, Refused):
+                return False
+        until("the nodes serve and wait", 90, is_settled)
+
+    def end(self):
+        for node in self.nodes:
+            if node.is_running:
+                node.process.kill()
+                node.process.wait()
+        self.server.end()
