@@ -20,6 +20,8 @@ struct JournalAnswers {
     private var delayed: [Result<JobBatch, StoreFault>] = []
     /// The jobs that each load has read at its place: a load sees only the changes before it.
     private var loaded: [Result<JobBatch, StoreFault>] = []
+    /// The questions of clients, which are answered behind all others.
+    var questions: [StoreCommand] = []
     private var told: [StoreAnswer] = []
     /// The number of acceptances, or refusals, since the last answer of another kind.
     private var acceptedCount = 0

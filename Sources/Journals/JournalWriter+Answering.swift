@@ -73,7 +73,16 @@ extension JournalWriter {
             if case .success(let batch) = result { recoveryCounter.give(batch.jobs) }
             answers.append(.loaded(queue, result))
         case .find, .findPayload, .findNamed, .findExpired, .list:
-            if let answer = browsed(commands[place], store) { answers.append(answer) }
+            answers.questions.append(commands[place])
+        }
+    }
+
+    /// Sends the answers of a transaction, then those to questions: one of these may take a while.
+    func tell(_ answers: JournalAnswers, _ store: any JournalTables) {
+        let all = answers.all
+        if !all.isEmpty { send?(all) }
+        for question in answers.questions {
+            if let answer = browsed(question, store) { send?([answer]) }
         }
     }
 

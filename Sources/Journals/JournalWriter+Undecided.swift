@@ -70,7 +70,7 @@ extension JournalWriter {
             refused = undecided.refused ?? []
             var answers = undecided.answers
             undecided.batch.forEach { commands, place in finish(commands, place, store, &answers) }
-            tell(answers)
+            tell(answers, store)
         } else {
             undoLoads()
             pending = PendingCommands(undecided.batch, pending)
@@ -113,12 +113,7 @@ extension JournalWriter {
         guard let store else { return }
         var answers = JournalAnswers(fault: fault)
         batch.forEach { commands, place in finish(commands, place, store, &answers) }
-        tell(answers)
-    }
-
-    private func tell(_ answers: JournalAnswers) {
-        let all = answers.all
-        if !all.isEmpty { send?(all) }
+        tell(answers, store)
     }
 
     /// Refuses the undecided transaction: the journal is closed.

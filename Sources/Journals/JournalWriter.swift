@@ -245,8 +245,7 @@ package final class JournalWriter {
             }
         }
         batch.forEach { commands, place in finish(commands, place, store, &answers) }
-        let all = answers.all
-        if !all.isEmpty { send?(all) }
+        tell(answers, store)
     }
 
     /// Makes the changes of a batch, anew if the store was interrupted and is there again.

@@ -126,9 +126,12 @@ private final class Player {
         for command in commands { store?.add(command) }
         store?.add(.confirm(ticket: ticket))
         store?.fire()
+        // Questions are answered behind other commands: of the same transaction, which may be one
+        // for all commands or not.
+        let questionCount = commands.count(where: \.isQuestion)
         while true {
             let all = answers.all.withLock { all -> [StoreAnswer]? in
-                guard
+                guard all.count(where: \.isToQuestion) == questionCount,
                     all.contains(where: {
                         if case .confirmed(ticket, _) = $0 { true } else { false }
                     })
@@ -137,7 +140,8 @@ private final class Player {
                 return all
             }
             if let all {
-                return all.compactMap(Reply.text).flatMap {
+                let ordered = all.filter { !$0.isToQuestion } + all.filter(\.isToQuestion)
+                return ordered.compactMap(Reply.text).flatMap {
                     $0.split(separator: "\n").map(String.init)
                 }
             }

@@ -125,6 +125,26 @@ final class ReopenedDatabase: Reopened {
     }
 }
 
+extension StoreCommand {
+    /// Whether it only reads what a client wants to see.
+    var isQuestion: Bool {
+        switch self {
+        case .find, .findPayload, .findNamed, .findExpired, .list: true
+        default: false
+        }
+    }
+}
+
+extension StoreAnswer {
+    /// Whether it answers a question.
+    var isToQuestion: Bool {
+        switch self {
+        case .found, .payload, .named, .expiring, .listed: true
+        default: false
+        }
+    }
+}
+
 /// The answers of a store, in words that are the same for the same answers.
 enum Reply {
     static func text(_ job: Job) -> String {

@@ -140,14 +140,14 @@ package final class TwinStore: JobStore {
             state.pending = fault == nil ? [] : commands.filter(\.isRecord)
             let before = (state.book, state.brought)
             state.book.dropEnded(at: now)
-            var answers = commands.map { answer($0, fault, &state, at: now) }
+            let answers = commands.flatMap { answer($0, fault, &state, at: now) }
             if fault != nil { (state.book, state.brought) = before }
-            // A browsing command sees all of the transaction.
-            for (place, command) in commands.enumerated() {
-                answers[place] += browse(command, state, at: now)
+            if !answers.isEmpty { state.send?(answers) }
+            // A browsing command sees all of the transaction, and is answered behind it.
+            for command in commands {
+                let answers = browse(command, state, at: now)
+                if !answers.isEmpty { state.send?(answers) }
             }
-            let all = answers.flatMap { $0 }
-            if !all.isEmpty { state.send?(all) }
         }
     }
 

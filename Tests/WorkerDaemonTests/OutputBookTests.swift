@@ -7,7 +7,7 @@ import Testing
 @testable import WorkerDaemon
 
 @Suite struct `A book of outputs` {
-    /// What the book has to know of an attempt that has ended.
+    /// An attempt that has ended, as the book has to know it.
     private struct Kept: Equatable {
         let job: UInt64
         let attempt: Int

@@ -62,10 +62,10 @@ def each_view(tour, views=None):
         yield view
 
 
-def check_contrast(tour):
+def check_contrast(tour, views=None):
     for scheme in ("light", "dark"):
         tour.browser.prefer(prefers_color_scheme=scheme)
-        for view in each_view(tour):
+        for view in each_view(tour, views):
             faults = tour.browser.run(CONTRAST)
             tour.check(f"each text has enough contrast: {view}, {scheme}", not faults, faults)
     ground = tour.browser.run("return getComputedStyle(document.body).backgroundColor")
@@ -73,15 +73,15 @@ def check_contrast(tour):
     tour.browser.prefer(prefers_color_scheme="light")
 
 
-def check_names(tour):
-    for view in each_view(tour):
+def check_names(tour, views=None):
+    for view in each_view(tour, views):
         faults = tour.browser.run(NAMES)
         tour.check(f"each control has a name and a place in the order: {view}", not faults, faults)
 
 
-def check_narrow(tour):
+def check_narrow(tour, views=None):
     tour.browser.resize(320, 700)
-    for view in each_view(tour):
+    for view in each_view(tour, views):
         wide = tour.browser.run("""
             const page = document.documentElement;
             return page.scrollWidth <= 320 ? [] : [...document.querySelectorAll("body *")].filter(

@@ -102,8 +102,54 @@ TEXTS_WANTED = {
 }
 
 
+# The nodes of a made-up answer: whether they are shown, and the cells of each.
+NODES = """
+const { LiveState } = await import("/liveState.js");
+const { WorkersView } = await import("/workersView.js");
+const state = new LiveState();
+state.takeSnapshot({ time: args[1] });
+const get = async (path) => {
+  if (path !== "/api/nodes") return { workers: [], selectors: [] };
+  if (args[0] === null) throw Object.assign(new Error("it is away"), { word: "BUSY" });
+  return { nodes: args[0] };
+};
+const view = new WorkersView({ live: { state }, api: { get } });
+view.opened();
+await new Promise((resolve) => setTimeout(resolve));
+const part = view.element.querySelector(".nodes");
+return [!part.hidden, ...part.querySelectorAll(".notice, tbody tr")].map((row) =>
+  row === true || row === false ? row : [...row.childNodes].map((cell) => cell.textContent));
+"""
+
+
+def node(state, **more):
+    return {"name": "one", "state": state, "since": NOW, "trusted": None, "epoch": None,
+            "address": None, "http": None, **more}
+
+
+NODE_CASES = [
+    ("a node with a file is not shown", [node("serves", trusted=True)], [False]),
+    ("one with a database is", [node("serves", trusted=True, epoch=1)],
+     [True, ["one", "serves", "yes", "WHEN", "–", "–"]]),
+    ("one without trust", [node("serves", trusted=False, epoch=1), node("waits", name="two")],
+     [True, ["one", "serves", "no: no kept job begins", "WHEN", "–", "–"],
+      ["two", "waits", "–", "WHEN", "–", "–"]]),
+    ("texts of other nodes are text", [node("waits", name="<b>\u202e", http="<i>")],
+     [True, ["<b>\\u202e", "waits", "–", "WHEN", "–", "<i>"]]),
+    ("a database that is away", None, [True, ["it is away"]]),
+]
+
+
 def check(tour):
-    """The rules of the verdict, and texts."""
+    """The rules of the verdict and of nodes, and texts."""
+    for name, answer, wanted in NODE_CASES:
+        is_shown, *rows = tour.browser.run_async(NODES, answer, NOW)
+        for row in rows:
+            # A time as the browser's user wants it.
+            if len(row) > 3:
+                row[3] = "WHEN" if row[3].count(":") == 2 else row[3]
+        found = [is_shown, *(rows if is_shown else [])]
+        tour.check(name, found == wanted, found)
     for name, state, things in CASES:
         found = tour.browser.run_async(VERDICT, state)
         count = len(things)

@@ -23,7 +23,7 @@ CONFIGURATION = """
         http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d", %(tls)s },
     },
     users: "%(at)s/users",
-    store: "%(at)s/jobs.sqlite",
+    store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(node)s" },
     threads: {
         images: {}, mail: { count: 4 }, ledger: {}, reports: {}, exports: { count: 2 }, scans: {},
         imports: { stuckAfter: "100ms" }, %(more)s
@@ -82,18 +82,20 @@ class UnixConnection(http.client.HTTPConnection):
 class Scene:
     """A daemon in a directory of its own."""
 
-    def __init__(self, binaries, at, threads=0, is_encrypted=False):
+    def __init__(self, binaries, at, threads=0, is_encrypted=False, database=None, keys=None):
         self.binaries, self.at, self.port = binaries, at, free_port()
         self.scheme = "https" if is_encrypted else "http"
         if is_encrypted:
             self.make_certificate()
         tls = TLS % {"at": at} if is_encrypted else ""
         # A key for each user.
-        self.keys = {user: secrets.token_hex(32) for user in ("night", "guest", "clerk")}
+        self.keys = keys or {
+            user: secrets.token_hex(32) for user in ("night", "guest", "clerk")}
         self.daemon = None
         more = " ".join(f"unit{number:04}: {{}}," for number in range(threads))
         self.write("workerd.json5", CONFIGURATION % {
-            "at": at, "port": self.port, "tls": tls, "more": more})
+            "at": at, "port": self.port, "tls": tls, "more": more,
+            "store": database or f"{at}/jobs.sqlite", "node": os.path.basename(at)})
         self.write("users", USERS % {
             user: hashlib.sha256(key.encode()).hexdigest() for user, key in self.keys.items()})
 
@@ -115,7 +117,8 @@ class Scene:
     def url(self):
         return f"{self.scheme}://127.0.0.1:{self.port}/"
 
-    def start(self):
+    def start(self, sign=None):
+        """Starts it, and waits until it is ready, or until its log has a sign."""
         with open(f"{self.at}/log", "ab") as log:
             self.daemon = subprocess.Popen(
                 [f"{self.binaries}/ProgramObedient", "--config", f"{self.at}/workerd.json5"],
@@ -123,14 +126,18 @@ class Scene:
         end = time.monotonic() + 30
         while time.monotonic() < end:
             try:
-                if self.ask("GET", "/readyz") == "ok\n":
+                if sign in self.log() if sign else self.ask("GET", "/readyz") == "ok\n":
                     return
             except OSError:
-                time.sleep(0.05)
+                pass
+            time.sleep(0.05)
             if self.daemon.poll() is not None:
                 break
+        raise SystemExit("workerd does not start: " + self.log())
+
+    def log(self):
         with open(f"{self.at}/log") as log:
-            raise SystemExit("workerd does not start: " + log.read())
+            return log.read()
 
     def link(self):
         """An address of the page with a ticket, as `workerctl page` asks for it."""
@@ -157,6 +164,12 @@ class Scene:
             self.daemon.send_signal(signal.SIGTERM)
             self.daemon.wait()
             self.daemon = None
+
+    def kill(self):
+        """Ends it as a crash does."""
+        self.daemon.kill()
+        self.daemon.wait()
+        self.daemon = None
 
     def ask(self, method, path, body=None):
         """The answer to a request at the socket: JSON, or the text of a probe."""

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import looks
+import nodes
 import rules
 from browser import Browser, Failed
 from scene import HOSTILE, Scene, UNICODE
@@ -320,6 +321,7 @@ def workers(tour):
     browser = tour.browser
     tour.go("workers")
     browser.until_text("main", "No other process serves jobs.")
+    tour.check("with a file there are no nodes", not browser.is_seen(".nodes"))
     for line in browser.texts(".workers > .command code"):
         tour.shell(line)
     row = next(text for text in browser.texts("tbody tr") if text.startswith("ocr"))
@@ -528,6 +530,17 @@ def many_threads(binaries, directory):
             scene.stop()
 
 
+def several_nodes(binaries, directory, is_encrypted):
+    with tempfile.TemporaryDirectory(prefix="page.") as at, \
+            nodes.shared_database(binaries, at, is_encrypted) as (first, second):
+        browser = Browser(directory, accepts_any_certificate=is_encrypted)
+        try:
+            browser.resize(1200, 1100)
+            nodes.check(Tour(browser, first, {}), first, second)
+        finally:
+            browser.close()
+
+
 STEPS = [verdict, lanes, stories, tables, threads, workers, failures, keys, quiet, appearance,
          rules.check, users]
 
@@ -576,6 +589,8 @@ def main():
         finally:
             browser.close()
             scene.stop()
+        print(nodes.check.__doc__)
+        several_nodes(binaries, f"{at}/other", is_encrypted)
         if mode != ["--quick"]:
             print("A thousand threads")
             many_threads(binaries, f"{at}/another")
@@ -583,4 +598,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failed as failed:
+        sys.exit(f"page: {failed}")

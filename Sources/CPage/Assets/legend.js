@@ -20,7 +20,8 @@ export function legend() {
     [sign("long", "M1 8H15"), "longest job of a bucket, from its beginning to its end"],
     [sign("running", "M1 4H11L15 8L11 12H1Z"), "running job; a tick where it usually ends (p99)"],
     [h("span.sample", { "data-state": "paused" }), "paused"],
-    [h("span.sample", { "data-state": "held" }), "held up by a job with BLOCK"],
+    [h("span.sample", { "data-state": "held" }),
+      "held up by a job with BLOCK, or by a missing worker"],
   ];
   return h("details.legend", {}, h("summary", {}, "Legend"),
     h("ul", {}, rows.map(([shape, text]) => h("li", {}, shape, h("span", {}, text)))));

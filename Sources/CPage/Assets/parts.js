@@ -12,6 +12,7 @@ const shapes = {
   idle: "ring", running: "play", stuck: "bang", paused: "pause", pausing: "pause", held: "box",
   stopping: "dash", stopped: "dash", orphaned: "dash", delayed: "clock", buffered: "dash",
   waiting: "ring", done: "tick", failed: "failed", cancelled: "cancelled", expired: "expired",
+  serves: "play", waits: "ring",
 };
 const shapePaths = {
   play: "M4 2.5L12 8L4 13.5Z", ring: "M8 3.2a4.8 4.8 0 1 0 .01 0Z", pause: "M4.5 3V13M11.5 3V13",

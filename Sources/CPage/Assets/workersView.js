@@ -1,8 +1,9 @@
-// Workers: the processes that take jobs, and the selectors that wait for one.
+// Workers: the processes that take jobs, and the selectors that wait for one. If the jobs are in a
+// database, also nodes: the daemons that share it.
 
 import { commandLine } from "./dialog.js";
-import { fill, h, morph } from "./dom.js";
-import { fault, jobLink, momentLabel, nothing, table } from "./parts.js";
+import { fill, h, morph, show } from "./dom.js";
+import { fault, jobLink, momentLabel, nothing, stateLabel, table } from "./parts.js";
 import { workerctl } from "./shell.js";
 import { count, duration, plain, shown } from "./text.js";
 
@@ -12,6 +13,15 @@ const refreshPause = 3_000;
 export class WorkersView {
   title = "Workers";
   #context;
+  #nodes = h("div.rows");
+  #nodesMoment = h("span.aside");
+  #nodesPart = h("div.nodes", { hidden: true },
+    h("h2", {}, "Nodes"), this.#nodes,
+    h("p.again", {},
+      h("button", { type: "button", onclick: () => this.#loadNodes() }, "Look again"),
+      this.#nodesMoment),
+    commandLine(workerctl("nodes")));
+  #isLoadingNodes = false;
   #workers = h("div.rows");
   #selectors = h("div.rows");
   #loadedAt = -Infinity;
@@ -21,12 +31,15 @@ export class WorkersView {
   constructor(context) {
     this.#context = context;
     this.element = h("section.workers", {},
+      this.#nodesPart,
       h("h2", {}, "Workers"), this.#workers, commandLine(workerctl("workers")),
       h("h2", {}, "Selectors"), this.#selectors, commandLine(workerctl("selectors")));
   }
 
   opened() {
     this.#load();
+    // The first snapshot does so, too.
+    if (this.#context.live.state.time > 0) this.#loadNodes();
   }
 
   closed() {}
@@ -34,6 +47,8 @@ export class WorkersView {
   /** Workers come and go with jobs: asked for anew when jobs have moved. */
   changed(change) {
     if (change !== undefined) this.#isStale = true;
+    // A new connection: another node may serve.
+    if (change === null) this.#loadNodes();
     this.ticked();
   }
 
@@ -56,6 +71,34 @@ export class WorkersView {
     }
     this.#isLoading = false;
     this.#loadedAt = performance.now();
+  }
+
+  /** Nodes come and go without a word in the stream: the button asks for them anew. */
+  async #loadNodes() {
+    if (this.#isLoadingNodes) return;
+    this.#isLoadingNodes = true;
+    try {
+      const { nodes } = await this.#context.api.get("/api/nodes");
+      show(this.#nodesPart, nodes.some(sharesStore));
+      this.#showNodes(nodes);
+    } catch (error) {
+      // Only a database can be away.
+      if (error.word === "BUSY") show(this.#nodesPart, true);
+      fill(this.#nodes, fault(error));
+      fill(this.#nodesMoment);
+    }
+    this.#isLoadingNodes = false;
+  }
+
+  #showNodes(nodes) {
+    const now = this.#context.live.state.now();
+    fill(this.#nodesMoment, "as of ", momentLabel(now, now));
+    morph(this.#nodes, table(
+      "Nodes", ["Node", "State", "Trusted", "Since", "Address", "HTTP"],
+      nodes.map((node) => h("tr", {},
+        h("th", { scope: "row" }, shown(node.name)), h("td", {}, stateLabel(node.state)),
+        h("td", {}, trustOf(node)), h("td", {}, momentLabel(node.since, now)),
+        h("td", {}, shown(node.address) || "–"), h("td", {}, shown(node.http) || "–")))));
   }
 
   #showWorkers(workers) {
@@ -82,6 +125,16 @@ export class WorkersView {
           : selector.workers === 0 ? h("b.warn", {}, "none") : count(selector.workers)),
         h("td.number", {}, usual(state.selectors.get(selector.name)?.run))))));
   }
+}
+
+/** Whether the jobs are in a database, which other daemons may share. */
+function sharesStore({ state, epoch }) {
+  return state === "waits" || epoch !== null;
+}
+
+function trustOf({ trusted }) {
+  if (trusted === null) return "–";
+  return trusted ? "yes" : h("b.warn", {}, "no: no kept job begins");
 }
 
 function nameOf({ name, client }) {

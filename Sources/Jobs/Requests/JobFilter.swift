@@ -46,13 +46,22 @@ package struct FailurePattern: Hashable, Sendable, CustomStringConvertible {
     private static let scalarCountMax = JobListing.reasonByteCountMax / 4 - 1
 
     package init(_ reason: String) {
-        var pattern = String.UnicodeScalarView()
-        for scalar in reason.unicodeScalars.prefix(Self.scalarCountMax) {
-            if scalar == "\n" || scalar == "\r" { break }
-            let isDigit = ("0"..."9").contains(scalar)
-            if isDigit, pattern.last == "#" { continue }
-            pattern.append(isDigit ? "#" : scalar)
+        // Byte by byte: a listing makes one of each failure.
+        var pattern: [UInt8] = []
+        pattern.reserveCapacity(min(reason.utf8.count, JobListing.reasonByteCountMax))
+        var left = Self.scalarCountMax
+        for byte in reason.utf8 {
+            if byte & 0xC0 != 0x80 {
+                // The first byte of a scalar.
+                guard left > 0, byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") else {
+                    break
+                }
+                left -= 1
+            }
+            let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+            if isDigit, pattern.last == UInt8(ascii: "#") { continue }
+            pattern.append(isDigit ? UInt8(ascii: "#") : byte)
         }
-        description = String(pattern)
+        description = String(decoding: pattern, as: UTF8.self)
     }
 }

@@ -17,13 +17,13 @@ enum NodeCommands {
     ) throws -> RESPValue? {
         let reply = session.reserve()
         let (loop, confined) = (service.loop, Confined(service, to: service.loop))
-        // One question at a time: each is a turn of the store.
-        service.askForState(session, reply) {
+        // A turn of the store, as a lookup takes it: answers from memory do not wait for it.
+        service.ask(.lookup, byteCount: Service.descriptionByteCount, session, reply) {
             confined.value.driver.store.askForNodes { result in
                 loop.perform {
                     let service = confined.value
                     service.answer(reply, answer(result, service))
-                    service.endState(reply)
+                    service.openAnswers[reply] = nil
                 }
             }
         }

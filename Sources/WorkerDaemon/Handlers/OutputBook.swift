@@ -1,5 +1,5 @@
-// The output of programs, kept for OUTPUT. In memory only; the result of an attempt that succeeded is
-// the job's, and is not kept twice.
+// The output of programs, kept for OUTPUT. In memory only; the result of an attempt that succeeded
+// is the job's, and is not kept twice.
 
 internal import Synchronization
 
@@ -56,11 +56,11 @@ final class OutputBook: Sendable {
     /// Forgets the attempts of a job that has ended.
     func forget(_ job: UInt64) { state.withLock { $0.forget(job) } }
 
-    /// What an attempt has written.
+    /// The output of one attempt.
     ///
     /// - Parameter attempt: 0 for the latest.
-    /// - Returns: the numbers of all kept attempts of the job, the oldest first, and the wanted one;
-    ///   nil if it is not kept.
+    /// - Returns: the numbers of all kept attempts of the job, the oldest first, and the wanted
+    ///   one; nil if that is not kept.
     func reading(
         of job: UInt64, attempt: Int
     ) -> (attempts: [Int], attempt: Int, reading: ProgramOutput.Reading)? {
@@ -116,7 +116,7 @@ private struct State {
 
     init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
 
-    /// What counts for the limit.
+    /// The bytes that count for the limit.
     var countedByteCount: Int { keptByteCount + keptCount * OutputBook.attemptByteCount }
 
     /// The places of a job's entries, the oldest first.

@@ -41,11 +41,12 @@ extension Service {
     func answerMetrics(_ head: RequestHead, _ session: Session) {
         let slot = session.reserve(head, .ok, Metrics.contentType)
         let number = session.number
-        askForState(session, slot) { [unowned self] in
-            health.look { [unowned self] part in
-                sessions[number]?.fill(
-                    slot, encoded: Array(metrics(isStoreWritable: part != .store).utf8))
-                endState(slot)
+        // The store may take seconds: it is asked before the turn, for which other answers wait.
+        health.look { [unowned self] part in
+            guard let session = sessions[number] else { return }
+            askForState(session, slot) { [unowned self, unowned session] in
+                defer { endState(slot) }
+                session.fill(slot, encoded: Array(metrics(isStoreWritable: part != .store).utf8))
             }
         }
     }

@@ -161,6 +161,7 @@ struct WebRoute: Sendable {
                 return arguments
             }),
         WebRoute(.get, "/api/workers", .member("workers"), command: "WORKERS"),
+        WebRoute(.get, "/api/nodes", .member("nodes"), command: "NODES"),
     ]
 
     static let all = api + PageAsset.all.map { WebRoute(.get, $0.path, .asset($0)) }

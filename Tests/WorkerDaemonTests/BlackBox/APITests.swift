@@ -113,7 +113,7 @@ import WorkerDaemon
             try redis.send("TAKE", "AS", "w", "FROM", "turn")
             _ = try redis.reply()
             try caller.call("GET /api/jobs/{id}", "/api/jobs/3")
-            for path in ["threads", "selectors", "schedules", "workers"] {
+            for path in ["threads", "selectors", "schedules", "workers", "nodes"] {
                 try caller.call("GET /api/\(path)")
             }
             for name in ["images", "mail", "mail%2F1"] {

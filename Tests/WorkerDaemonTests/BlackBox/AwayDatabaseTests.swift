@@ -24,7 +24,7 @@ struct AwayDatabaseTests {
             daemon = try TestDaemon(
                 Setup(
                     threads: "images: {}, mail: {}", selectors: "resize: { worker: true }",
-                    store: "\"\(address)\", stateDirectory: \"$DIR\""),
+                    listen: Setup.http.listen, store: "\"\(address)\", stateDirectory: \"$DIR\""),
                 in: try Scratch())
             client = try daemon.connect()
         }
@@ -127,6 +127,29 @@ struct AwayDatabaseTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: ["/api/nodes", "/metrics"])
+    func `while the server stands still, answers from memory wait for no other`(
+        path: String
+    ) throws {
+        let scene = try Scene()
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let (slow, other) = (try scene.daemon.connectHTTP(), try scene.daemon.connectHTTP())
+            try scene.server.control("freeze")
+            do {
+                defer { try? scene.server.control("thaw") }
+                // Both are executed in one go.
+                try slow.raw.send(text: slow.request("GET", "/readyz") + slow.request("GET", path))
+                #expect(try slow.response().text == "ok\n")
+                #expect(try other.get("/api/threads").status == 200)
+            }
+            // It is there only now that the server goes on.
+            let response = try slow.response()
+            #expect(response.status == 200)
+            #expect(!response.text.contains("workerd_store_writable 0"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a transaction that dies with its session or its server is made anew`(
         isServer: Bool
@@ -150,7 +173,7 @@ struct AwayDatabaseTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a worker is told that its end is kept once the database has it`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }

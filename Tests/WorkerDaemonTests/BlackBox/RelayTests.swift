@@ -315,6 +315,15 @@ struct RelayTests {
                     ])
                 #expect(shown[0]["http"]?.text == "http://\(nodes.first.http)")
             }
+            for address in [nodes.first.http, nodes.second.http] {
+                let response = try HTTPTestClient(address, key: testKey).get("/api/nodes")
+                #expect(try OpenAPI().faults("GET /api/nodes", response) == [])
+                #expect(
+                    response.text.contains(
+                        #""trusted":true,"epoch":1,"address":"redis://\#(nodes.first.address)","#
+                            + #""http":"http://\#(nodes.first.http)"},{"name":"b","state":"waits","#
+                    ), "\(response.text)")
+            }
             let shown = try nodes.workerctl("nodes")
             #expect(shown.contains("redis://\(nodes.second.address)"), "\(shown)")
             let findings = try nodes.workerctl("doctor")

@@ -117,7 +117,7 @@ struct `Two daemons with one database` {
         #expect(try pair.first.connect().perform("images", "echo", "still here") == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(2)))
     func `a worker's job is its own after two takeovers`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let setup = Setup(

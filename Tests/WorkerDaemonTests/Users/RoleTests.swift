@@ -76,7 +76,7 @@ import WorkerDaemon
         ("POST /api/selectors/{name}/drop", "/api/selectors/fail/drop", operators),
         ("GET /api/schedules", nil, observers), ("GET /api/workers", nil, observers),
         ("GET /api/events", nil, observers), ("GET /api/live", nil, observers),
-        ("POST /api/reload", nil, operators),
+        ("GET /api/nodes", nil, observers), ("POST /api/reload", nil, operators),
     ]
 
     private static let bodies = [
