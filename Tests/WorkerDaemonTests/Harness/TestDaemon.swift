@@ -140,7 +140,13 @@ final class TestDaemon {
 
     func connect() throws -> TestClient { try TestClient(.unix(UnixAddress(socket))) }
 
-    func send(_ signal: Signal) throws { try signal.send(toProcess: processID) }
+    func send(_ signal: Signal) throws {
+        try signal.send(toProcess: processID)
+        guard signal == .stop else { return }
+        // Its threads stop one by one, and one of them may still answer meanwhile.
+        var info = unsafe siginfo_t()
+        try retrying("waitid") { unsafe waitid(P_PID, id_t(processID), &info, WSTOPPED) }
+    }
 
     /// Waits for the end and tells how it was: `exit status 0`.
     func end() throws -> String {
