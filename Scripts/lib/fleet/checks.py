@@ -9,7 +9,7 @@ THREADS = 5
 
 
 class Run:
-    """A run of a job: one beginning in the ledger, and what followed."""
+    """A run of a job: one beginning in the ledger, and the lines that followed."""
 
     def __init__(self, place, words):
         self.job, self.attempt, self.token = int(words[1]), int(words[2]), words[3]
@@ -64,7 +64,7 @@ def read_rows(server):
 
 
 class Checks:
-    """All that has to be so in the end."""
+    """The promises that hold at the end of a run."""
 
     def __init__(self, book, runs, rows, left, stops, probes):
         self.book, self.runs, self.left, self.stops = book, runs, left, stops

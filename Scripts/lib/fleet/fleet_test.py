@@ -19,14 +19,22 @@ from load import (Book, Gauge, SQLSubmitter, Submitter, Worker, schedule, unsche
 from resp import Refused, verdict
 
 SUBMITTERS, WORKERS = 4, 2
-# For so long it is counted what idle nodes send: fewer statements a second than this.
+# The seconds for which the statements of idle nodes are counted, and the limit for each second.
 IDLE_SECONDS, IDLE_MAX = 10, 5
 
 
-class Faults:
-    """What is done to the fleet; each method is one kind, and returns when all is whole again.
+def lasting(kind, seconds):
+    """A kind of fault that lasts so long."""
+    def fault(serving, others):
+        kind(serving, others, seconds)
+    fault.__name__ = "%s_%d" % (kind.__name__, seconds)
+    return fault
 
-    A method gets the node that serves and the others, and calls `probe` once it has done harm.
+
+class Faults:
+    """The faults of a run. A method is one kind: it does harm, calls `probe`, and mends the fleet.
+
+    It gets the node that serves, the others, and for some kinds how long the harm lasts.
     """
 
     def __init__(self, fleet, book, chance):
@@ -35,8 +43,10 @@ class Faults:
         self.hand = Submitter(SUBMITTERS, fleet, book, chance.randrange(1 << 32))
         self.kinds = [
             self.kill_serving, self.kill_two, self.kill_waiting, self.kill_rescuer,
-            self.stop_serving_2, self.stop_serving_10, self.stop_backend_2, self.stop_backend_10,
-            self.end_backend, self.restart_server, self.freeze_server_2, self.freeze_server_10,
+            lasting(self.stop_serving, 2), lasting(self.stop_serving, 10),
+            lasting(self.stop_backend, 2), lasting(self.stop_backend, 10),
+            self.end_backend, self.restart_server,
+            lasting(self.freeze_server, 2), lasting(self.freeze_server, 10),
             self.roll_serving, self.roll_all]
         self.deck = []
 
@@ -138,25 +148,10 @@ class Faults:
         if seconds <= 5:
             self.probe("SIGSTOP of it for %d s" % seconds, others[0], since)
 
-    def stop_serving_2(self, serving, others):
-        self.stop_serving(serving, others, 2)
-
-    def stop_serving_10(self, serving, others):
-        self.stop_serving(serving, others, 10)
-
-    def stop_backend(self, others, seconds):
-        since = time.monotonic()
+    def stop_backend(self, serving, others, seconds):
         seat = self.fleet.server.sessions()[1]
-        os.kill(seat, signal.SIGSTOP)
-        time.sleep(seconds)
-        os.kill(seat, signal.SIGCONT)
-        self.probe("SIGSTOP of its backend for %d s" % seconds, others[0], since)
-
-    def stop_backend_2(self, serving, others):
-        self.stop_backend(others, 2)
-
-    def stop_backend_10(self, serving, others):
-        self.stop_backend(others, 10)
+        self.pause("its backend", lambda: os.kill(seat, signal.SIGSTOP),
+                   lambda: os.kill(seat, signal.SIGCONT), others, seconds)
 
     def end_backend(self, serving, others):
         seat = self.fleet.server.sessions()[1]
@@ -169,18 +164,17 @@ class Faults:
         self.fleet.server.control("restart")
         self.probe("immediate restart of PostgreSQL", others[0], since)
 
-    def freeze_server(self, others, seconds):
+    def freeze_server(self, serving, others, seconds):
+        control = self.fleet.server.control
+        self.pause("PostgreSQL", lambda: control("freeze"), lambda: control("thaw"), others, seconds)
+
+    def pause(self, name, stop, go_on, others, seconds):
+        """Has something of the server stand still."""
         since = time.monotonic()
-        self.fleet.server.control("freeze")
+        stop()
         time.sleep(seconds)
-        self.fleet.server.control("thaw")
-        self.probe("SIGSTOP of PostgreSQL for %d s" % seconds, others[0], since)
-
-    def freeze_server_2(self, serving, others):
-        self.freeze_server(others, 2)
-
-    def freeze_server_10(self, serving, others):
-        self.freeze_server(others, 10)
+        go_on()
+        self.probe("SIGSTOP of %s for %d s" % (name, seconds), others[0], since)
 
     def roll_serving(self, serving, others):
         since = time.monotonic()

@@ -1,4 +1,4 @@
-"""The clients and workers of Scripts/fleet-test, and what they were told."""
+"""The clients and workers of Scripts/fleet-test, and the answers that they got."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""A private PostgreSQL and the nodes of Scripts/fleet-test, with what can be done to them."""
+"""A private PostgreSQL and the nodes of Scripts/fleet-test, and the actions on them."""
 
 import os
 import random
