@@ -77,7 +77,7 @@ extension JournalWriter {
         }
     }
 
-    /// Sends the answers of a transaction, then those to questions: one of these may take a while.
+    /// Sends the answers of a transaction, then each answer to a question, which may take a while.
     func tell(_ answers: JournalAnswers, _ store: any JournalTables) {
         let all = answers.all
         if !all.isEmpty { send?(all) }

@@ -73,7 +73,7 @@ export class WorkersView {
     this.#loadedAt = performance.now();
   }
 
-  /** Nodes come and go without a word in the stream: the button asks for them anew. */
+  /** The stream does not tell of nodes: the button loads them again. */
   async #loadNodes() {
     if (this.#isLoadingNodes) return;
     this.#isLoadingNodes = true;

@@ -43,7 +43,7 @@ package protocol JobStore: AnyObject, Sendable {
     ///
     /// Called on the worker's thread when the handler has returned. Wait-free.
     ///
-    /// - Returns: whether it is marked where each daemon finds it that may go on with the jobs.
+    /// - Returns: whether each daemon that may take the jobs over finds the mark.
     @discardableResult
     func noteDone(_ id: UInt64, attempt: Int, result: [UInt8]) -> Bool
 

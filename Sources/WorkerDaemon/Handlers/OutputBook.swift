@@ -32,18 +32,21 @@ final class OutputBook: Sendable {
     /// The bytes that are kept of attempts that have ended.
     var byteCount: Int { state.withLock { $0.countedByteCount } }
 
-    /// The size of the buffer: at most a quarter larger than what is kept, or 64 KB.
+    /// The size of the buffer.
+    ///
+    /// Dropped bytes take at most 64 KB of it, or a quarter of the kept bytes.
     var bufferByteCount: Int { state.withLock { $0.bytes.count } }
 
-    /// An attempt begins.
+    /// Adds an attempt that begins.
     func begin(job: UInt64, attempt: Int) -> ProgramOutput {
         let output = ProgramOutput(job: job, attempt: attempt)
         state.withLock { $0.running[job, default: []].append(output) }
         return output
     }
 
-    /// An attempt has ended; one that has written nothing is not kept, nor one whose job is
-    /// forgotten.
+    /// Moves the output of an attempt that has ended into the buffer.
+    ///
+    /// Output without bytes is dropped, and output of a job that was forgotten meanwhile.
     func end(_ output: ProgramOutput, isDone: Bool) {
         var reading = output.reading
         if isDone { reading.output.drop() }
@@ -140,7 +143,7 @@ private struct State {
             errors: StreamTail(kept: bytes[middle..<end], of: entry.writtenByteCounts.errors))
     }
 
-    /// An attempt runs no longer.
+    /// Removes an attempt that has ended.
     ///
     /// - Returns: false if it was forgotten meanwhile.
     mutating func remove(_ output: ProgramOutput) -> Bool {

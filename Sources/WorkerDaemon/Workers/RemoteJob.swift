@@ -56,7 +56,7 @@ final class RemoteJob: Sendable {
     let store: (any JobStore)?
     private let reports: MessagePort<RemoteReport>
     private let step = Mutex(Step.waiting)
-    /// Whether a daemon that goes on with the jobs after a crash finds its result.
+    /// Whether a daemon that takes the jobs over after a crash finds its result.
     let isEndMarked = Atomic<Bool>(false)
 
     init(

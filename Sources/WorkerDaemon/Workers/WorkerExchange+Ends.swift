@@ -115,7 +115,7 @@ extension WorkerExchange {
         }
         guard let delivery = deliveries[id], delivery.token == token else {
             guard let token, ended.contains(token, of: id, end) else { throw refuse(id) }
-            // It may not be kept yet: the first answer is lost, or was that it could not be.
+            // The end may not be committed yet: the first answer was lost, or it was BUSY.
             return confirm { [weak self] fault in self?.answer([(reply, next)], fault) }
         }
         if let said = delivery.end {
