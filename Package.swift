@@ -265,23 +265,21 @@ let package = Package(
     ] + rivals
 )
 
-let neededTargets: Set<String>? =
-    switch part {
-    case "referee":
-        [
-            "CLinux", "Kernel", "Structures", "RunLoops", "WorkerThreads", "RunLoopsTesting",
-            "Support", "RefereeTests",
-        ]
-    case "fuzz":
-        [
-            "CLinux", "COpenSSL", "CPage", "CSQLite", "Kernel", "Structures", "Wording", "TLS",
-            "RunLoops", "WorkerThreads", "RESP", "HTTP", "Jobs", "Journals", "SQLiteJobs",
-            "CPostgreSQL", "PostgreSQLJobs", "WorkerDaemon", "Fuzzing",
-        ]
-    default: nil
+/// The target of a part of the package, and all that it needs.
+func targets(neededBy name: String, of all: [Target]) -> [Target] {
+    var needed: Set<String> = []
+    var left = [name]
+    while let next = left.popLast() {
+        guard needed.insert(next).inserted else { continue }
+        for dependency in all.first(where: { $0.name == next })?.dependencies ?? [] {
+            if case .byNameItem(let name, _) = dependency { left.append(name) }
+        }
     }
-if let neededTargets {
-    package.targets.removeAll { !neededTargets.contains($0.name) }
+    return all.filter { needed.contains($0.name) }
+}
+if let part {
+    let name = part == "fuzz" ? "Fuzzing" : "RefereeTests"
+    package.targets = targets(neededBy: name, of: package.targets)
     package.products = []
 }
 if part == "fuzz" {
