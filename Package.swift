@@ -203,7 +203,8 @@ let package = Package(
             name: "StoreTwin", dependencies: ["Jobs", "Kernel"], path: "Tests/StoreTwin",
             swiftSettings: rules),
         .target(
-            name: "Support", dependencies: ["RunLoops", "RESP", "HTTP", "Kernel", "Structures"],
+            name: "Support",
+            dependencies: ["RunLoops", "RESP", "HTTP", "Kernel", "Structures", "CTestThreads"],
             path: "Tests/Support",
             swiftSettings: rules),
         .target(
@@ -211,6 +212,7 @@ let package = Package(
             path: "Tests/PostgreSQLServer", swiftSettings: rules),
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         .target(name: "CRefusals", path: "Tests/CRefusals"),
+        .target(name: "CTestThreads", path: "Tests/CTestThreads"),
         tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support", "CRefusals"]),
         tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
         tests("WordingTests", may: ["Wording"]),
