@@ -91,6 +91,7 @@ package final class PostgreSQLJournal: JournalStore {
 
     package var thread: WorkerThread { journal.thread }
     package var name: String { address.shown }
+    package var kind: StoreKind { .database }
     package var isTrusted: Bool { trust.isHeld }
 
     /// Notes a small result in the attempt log of this machine.
