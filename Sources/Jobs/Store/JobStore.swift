@@ -27,6 +27,12 @@ package protocol JobStore: AnyObject, Sendable {
     /// Wait-free.
     var isTrusted: Bool { get }
 
+    /// Whether an attempt of a job may begin: as `isTrusted`, and another daemon would count the
+    /// attempts before it.
+    ///
+    /// Does not block.
+    func mayBegin(_ id: UInt64, attempt: Int) -> Bool
+
     /// Enqueues a command for the next `fire`.
     ///
     /// Does not block.
@@ -96,6 +102,9 @@ extension JobStore {
 
     /// True: no other daemon can have the store, unless it says otherwise.
     package var isTrusted: Bool { true }
+
+    /// As `isTrusted`, unless the store says otherwise.
+    package func mayBegin(_ id: UInt64, attempt: Int) -> Bool { isTrusted }
 
     /// Nil: no other daemon can have the store, unless it says otherwise.
     package func askForNodes(

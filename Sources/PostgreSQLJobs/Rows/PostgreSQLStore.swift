@@ -17,6 +17,9 @@ final class PostgreSQLStore: JournalTables {
 
     let seat: Seat
     private let trust: Trust
+    private let uncommitted: UncommittedAttempts
+    /// The attempts that the open transaction records, for which others follow.
+    var recordedAttempts: [JobID] = []
     /// How many jobs of each queue a daemon has in memory at most.
     let windowCountMax: Int
     private var committedAt = ContinuousClock.now
@@ -44,10 +47,12 @@ final class PostgreSQLStore: JournalTables {
     ///
     /// - Blocks: for the server.
     init(
-        _ seat: Seat, _ trust: Trust, limits: StoreLimits, window: WindowLimits
+        _ seat: Seat, _ trust: Trust, _ uncommitted: UncommittedAttempts, limits: StoreLimits,
+        window: WindowLimits
     ) throws(StoreFault) {
         self.seat = seat
         self.trust = trust
+        self.uncommitted = uncommitted
         windowCountMax = window.countMax
         self.limits = limits
         kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
@@ -128,6 +133,7 @@ final class PostgreSQLStore: JournalTables {
         committedAt = commit.sentAt
         kept.commit()
         holds.subtract(endedHolds)
+        uncommitted.committed(recordedAttempts)
     }
 
     /// A session without transactions is ended by the server.
@@ -148,6 +154,7 @@ final class PostgreSQLStore: JournalTables {
         isEmpty = true
         changed.removeAll()
         endedHolds.removeAll()
+        recordedAttempts.removeAll()
         latest.removeAll()
         hasNewNames = false
     }
@@ -155,6 +162,7 @@ final class PostgreSQLStore: JournalTables {
     /// The transaction was committed, and its connection is lost.
     func noteCommitWithoutAnswer() {
         holds.subtract(endedHolds)
+        uncommitted.committed(recordedAttempts)
         open = nil
     }
 

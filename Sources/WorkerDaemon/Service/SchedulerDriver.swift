@@ -165,7 +165,7 @@ final class SchedulerDriver {
         exchange.isCarryingOut = { [unowned self] in
             unsafe uncheckedScheduler.effects.areBeingCarriedOut
         }
-        exchange.isTrusted = { [store] in store.isTrusted }
+        exchange.mayBegin = { [store] in store.mayBegin($0.id, attempt: $0.attempt) }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }

@@ -104,7 +104,7 @@ final class JobRunner: Sendable {
     /// - Returns: false if the job was withdrawn or the driver was closed: it does not begin.
     /// - Blocks: until the store is trusted.
     private func awaitTrust(before job: JobContext) -> Bool {
-        while !store.isTrusted {
+        while !store.mayBegin(job.id, attempt: job.attempt) {
             if job.isWithdrawn || closed.wait(until: .now + Self.trustPause) { return false }
         }
         return true

@@ -172,6 +172,39 @@ struct AwayDatabaseTests {
         }
     }
 
+    /// Else a daemon that takes over would count fewer attempts than have begun.
+    @Test(.timeLimit(.minutes(2)))
+    func `a retry begins when the database has the attempt before it`() throws {
+        let script = """
+            echo $WORKERD_ATTEMPT >>$0/runs; [ $WORKERD_ATTEMPT = 1 ] || exit 0
+            until [ -e $0/end ]; do sleep 0.1; done; exit 1
+            """
+        let scene = try Scene(
+            selectors: """
+                fails: {
+                    program: ["/bin/sh", "-c", "\(script.replacing("\n", with: "; "))", "$DIR"],
+                    retries: 1,
+                }
+                """)
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let (client, scratch) = (scene.client, scene.daemon.scratch)
+            let id = try client.perform("images", "fails", "")
+            try client.waitUntil(id, is: "running")
+            try scene.server.control("freeze")
+            defer { try? scene.server.control("thaw") }
+            try scratch.write("", to: "end")
+            try client.waitUntil(id, is: "delayed")
+            // Refused after five seconds: the pause before a first retry has passed.
+            #expect(try client.call("PERFORM", "mail", "echo", "x").errorWord == "BUSY")
+            #expect(scratch.read("runs") == "1\n")
+            try scene.server.control("thaw")
+            try client.waitUntil(id, is: "done")
+            #expect(scratch.read("runs") == "1\n2\n")
+            #expect(try client.figure("miscounts") == 0)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: ["/api/nodes", "/metrics"])
     func `while the server stands still, answers from memory wait for no other`(
         path: String
