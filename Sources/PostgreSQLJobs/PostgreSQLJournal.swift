@@ -29,6 +29,7 @@ package final class PostgreSQLJournal: JournalStore {
     ///   - attemptsPath: the file in which attempts are noted, on this machine.
     ///   - payloadByteCountMax: the largest payload that SQL may submit.
     ///   - selectors: the selectors that have a handler.
+    ///   - shared: set by the server's clock; `clocks` go by it.
     ///   - standby: waits for another daemon that has the seat; nil throws `inUse`.
     ///   - whenLost: called once if another daemon has taken the seat: no job may begin any more.
     ///     On the journal's thread.
@@ -40,7 +41,8 @@ package final class PostgreSQLJournal: JournalStore {
         attemptsPath: String, limits: StoreLimits,
         payloadByteCountMax: Int = 512 << 20, serving selectors: Set<String>,
         window: WindowLimits = WindowLimits(),
-        clocks: Clocks = .system, log: StoreLog, standby: SeatStandby? = nil,
+        clocks: Clocks = .system, shared: SharedClock = SharedClock(), log: StoreLog,
+        standby: SeatStandby? = nil,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
         let (closing, trust, uncommitted) = (Latch(), Trust(), UncommittedAttempts())
@@ -51,7 +53,7 @@ package final class PostgreSQLJournal: JournalStore {
                 address, NodeEntry(card), closing: closing, log: log, whenLost: whenLost)
             try seat.take(standby)
             let store = try PostgreSQLStore(
-                seat, trust, uncommitted, limits: limits, window: window)
+                seat, trust, uncommitted, shared, limits: limits, window: window)
             let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
             let (counter, recovery) = try recovering.learn(
                 serving: selectors, window, at: wall.unixMilliseconds())

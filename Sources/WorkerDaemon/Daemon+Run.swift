@@ -61,6 +61,8 @@ private final class RunningDaemon {
     private let loop: ThreadRunLoop
     private let manager: ServiceManager
     private let children: ChildRegistry
+    /// The clock of a database that several daemons share; without one, this machine's.
+    private let clock = SharedClock()
     private let groups: [WorkerGroup]
     private let io: WorkerThread
     private var journal: any JobStore = NoStore()
@@ -108,7 +110,8 @@ private final class RunningDaemon {
             loop = ThreadRunLoop.current
             io = try WorkerThread(name: "io")
             var groups: [WorkerGroup] = []
-            for thread in configuration.threads { groups.append(try WorkerGroup(thread)) }
+            let clocks = Self.clocks(by: clock)
+            for thread in configuration.threads { groups.append(try WorkerGroup(thread, clocks)) }
             self.groups = groups
         } catch {
             throw DaemonError("can't start: \(error)", exitStatus: DaemonError.systemFault)
@@ -129,6 +132,10 @@ private final class RunningDaemon {
             throw standby.fault ?? error
         }
         service = try startService(handlers, events, recovery)
+    }
+
+    private static func clocks(by shared: SharedClock) -> Clocks {
+        Clocks(loop: SystemClock(), wall: WallTime(of: shared))
     }
 
     /// Warns of threads that let SIGTERM end the process, before the first one comes.
@@ -153,7 +160,7 @@ private final class RunningDaemon {
         do {
             let kept = try OpenedStore.open(
                 place, configuration.limits, card: configuration.nodeCard, serving: selectors,
-                log: log,
+                clocks: Self.clocks(by: clock), shared: clock, log: log,
                 isWanted: { standby.isWanted && !Signal.isPending(oneOf: Self.endSignals) },
                 whenWaiting: {
                     log.notice("another daemon has the store: this one waits to take it over")
@@ -246,12 +253,12 @@ private final class RunningDaemon {
                 path: $0, registered: handlers.filter(\.value.isRegistered), children: children,
                 log: log)
         }
-        let standby = standby
+        let (standby, clock) = (standby, clock)
         do {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
                     configuration, handlers, groups, journal, nextNumber: recovery.nextNumber,
-                    children: children, users: users, log: log,
+                    children: children, users: users, clocks: Self.clocks(by: clock), log: log,
                     shutdownAsked: { events.send(.shutdownAsked($0)) })
                 let admitWaiting = standby.handOver(to: service)
                 do {
@@ -274,6 +281,10 @@ private final class RunningDaemon {
                     configuration.schedules, recovered: recovery.schedules)
                 service.reloads.prepare(source, manager) { present.set($0) }
                 service.health.askMain = { main.perform($0) }
+                let confined = Confined(service, to: service.loop)
+                clock.whenSet { [loop = service.loop] in
+                    loop.perform { confined.value.schedules.clockWasSet() }
+                }
                 service.isStarted = true
                 admitWaiting()
                 if let heartbeat = manager.heartbeat {

@@ -21,6 +21,7 @@ struct OpenedStore {
     ///   - card: shown to other daemons with the same store.
     ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
+    ///   - shared: set by the clock of a database.
     ///   - isWanted: whether a store that another daemon has is still waited for; asked several
     ///     times a second.
     ///   - whenWaiting: called once when another daemon has the store, and it is waited for.
@@ -34,7 +35,7 @@ struct OpenedStore {
         _ place: Configuration.StorePlace, _ limits: Configuration.Limits,
         card: NodeCard = NodeCard(name: "workerd"),
         serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
-        clocks: Clocks = .system, log: Log,
+        clocks: Clocks = .system, shared: SharedClock = SharedClock(), log: Log,
         isWanted: @escaping @Sendable () -> Bool = { true },
         whenWaiting: @escaping @Sendable () -> Void = {},
         whenSeen: @escaping @Sendable (SeatHolder) -> Void = { _ in },
@@ -61,7 +62,7 @@ struct OpenedStore {
             let (journal, recovery) = try PostgreSQLJournal.open(
                 address, card: card, attemptsPath: attempts, limits: StoreLimits(limits),
                 payloadByteCountMax: limits.payloadBytes, serving: selectors, window: window,
-                clocks: clocks, log: storeLog,
+                clocks: clocks, shared: shared, log: storeLog,
                 standby: SeatStandby(begin: whenWaiting, goesOn: isWanted, look: whenSeen),
                 whenLost: whenLost)
             return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)

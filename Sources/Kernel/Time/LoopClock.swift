@@ -48,11 +48,30 @@ public struct SystemClock: LoopClock {
 package struct WallTime: Sendable {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     private let read: @Sendable () -> Int64
+    /// Nil for a clock that alarms of the machine go by.
+    private let shared: SharedClock?
 
     /// The machine's.
     package static let system = WallTime { WallClock.unixNanoseconds() }
 
-    private init(_ read: @escaping @Sendable () -> Int64) { self.read = read }
+    private init(_ shared: SharedClock? = nil, _ read: @escaping @Sendable () -> Int64) {
+        self.shared = shared
+        self.read = read
+    }
+
+    /// The time of a clock that several machines share; the machine's before its first reading.
+    package init(of shared: SharedClock) {
+        self.init(shared) { shared.unixNanoseconds() ?? WallClock.unixNanoseconds() }
+    }
+
+    /// The time that the machine's clock will show at a moment, as far as can be said now.
+    ///
+    /// - Parameter moment: in Unix milliseconds, of this time.
+    /// - Thread: any thread.
+    package func onMachine(_ moment: Int64) -> Int64 {
+        guard let now = shared?.unixNanoseconds() else { return moment }
+        return moment + (WallClock.unixNanoseconds() - now) / 1_000_000
+    }
 
     /// Time that passes with `clock`, and is `unixMilliseconds` when that one shows zero.
     package init(on clock: any LoopClock, from unixMilliseconds: Int64) {

@@ -18,6 +18,7 @@ final class PostgreSQLStore: JournalTables {
     let seat: Seat
     private let trust: Trust
     private let uncommitted: UncommittedAttempts
+    private let shared: SharedClock
     /// The attempts that the open transaction records, for which others follow.
     var recordedAttempts: [JobID] = []
     /// How many jobs of each queue a daemon has in memory at most.
@@ -47,20 +48,28 @@ final class PostgreSQLStore: JournalTables {
     ///
     /// - Blocks: for the server.
     init(
-        _ seat: Seat, _ trust: Trust, _ uncommitted: UncommittedAttempts, limits: StoreLimits,
-        window: WindowLimits
+        _ seat: Seat, _ trust: Trust, _ uncommitted: UncommittedAttempts,
+        _ shared: SharedClock, limits: StoreLimits, window: WindowLimits
     ) throws(StoreFault) {
         self.seat = seat
         self.trust = trust
         self.uncommitted = uncommitted
+        self.shared = shared
         windowCountMax = window.countMax
         self.limits = limits
         kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
+        // Before anything is dated.
+        let earliest = shared.beforeReading()
+        let time = try rows("SELECT \(Self.serverTime)").first?.integer(0)
+        if let time { shared.wasRead(time * 1_000, after: earliest) }
         try readKept()
         let rows = try rows("SELECT job FROM workerd.holders")
         holds = Set(rows.all.map(JobColumns.id))
         nextNumber = try readNextNumber()
     }
+
+    /// The server's time in microseconds.
+    private static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     func readKept() throws(StoreFault) {
         let row = try rows(
@@ -95,6 +104,7 @@ final class PostgreSQLStore: JournalTables {
         at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault) {
         let connection = try present()
+        let earliest = shared.beforeReading()
         let number = seat.batch + 1
         let commit = SentCommit(number, on: connection)
         begin()
@@ -105,7 +115,8 @@ final class PostgreSQLStore: JournalTables {
             try drop(kept.begin(at: now), at: now)
             try body()
             commit.isEmpty = changed.isEmpty && isEmpty
-            try sendLast(number, at: now)
+            try sendLast(number, at: now) { [shared] in shared.wasRead($0 * 1_000, after: earliest)
+            }
             commit.sentAt = .now
             try send("COMMIT") { commit.hasAnswer = $0.tag == "COMMIT" }
             commit.isSent = true
@@ -189,7 +200,10 @@ final class PostgreSQLStore: JournalTables {
         return fault
     }
 
-    private func sendLast(_ number: Int64, at now: Int64) throws(StoreFault) {
+    /// - Parameter whenRead: gets the server's time in microseconds.
+    private func sendLast(
+        _ number: Int64, at now: Int64, _ whenRead: @escaping (Int64) -> Void
+    ) throws(StoreFault) {
         try flush()
         for (name, moment) in latest {
             var parameters = Parameters()
@@ -212,8 +226,9 @@ final class PostgreSQLStore: JournalTables {
             WITH noted AS (
                 UPDATE workerd.seats SET batch = $3::bigint
                 WHERE id = $1::bigint::integer AND epoch = $2::bigint RETURNING 1
-            ) SELECT 1 / count(*) FROM noted
-            """, parameters)
+            ) SELECT 1 / count(*), \(Self.serverTime) FROM noted
+            """, parameters
+        ) { if let time = $0.first?.integer(1) { whenRead(time) } }
     }
 
     /// Drops ended jobs that are too old or too many.

@@ -162,15 +162,23 @@ final class ScheduleRunner {
     // MARK: - When
 
     private func alarmRang() {
-        let now = driver.wall.unixMilliseconds()
         alarmAt = nil
         if (try? alarm.next()) == .clockWasSet {
-            log.notice("the clock was set: schedules, and jobs with a date, follow it")
-            driver.input { $0.clockWasSet() }
-            for entry in entries.values where awaited[entry.definition.name] == nil {
-                entry.correct(at: now)
-                arm(entry)
-            }
+            clockWasSet()
+        } else {
+            runDue(at: driver.wall.unixMilliseconds())
+        }
+    }
+
+    /// The clock by which jobs are dated was set, or that of the alarm.
+    func clockWasSet() {
+        let now = driver.wall.unixMilliseconds()
+        alarmAt = nil
+        log.notice("the clock was set: schedules, and jobs with a date, follow it")
+        driver.input { $0.clockWasSet() }
+        for entry in entries.values where awaited[entry.definition.name] == nil {
+            entry.correct(at: now)
+            arm(entry)
         }
         runDue(at: now)
     }
@@ -192,7 +200,7 @@ final class ScheduleRunner {
         let next = due.firstFire ?? WallAlarm.never
         guard port != nil, alarmAt != next else { return }
         do throws(SystemError) {
-            try alarm.set(to: next)
+            try alarm.set(to: next == WallAlarm.never ? next : driver.wall.onMachine(next))
             alarmAt = next
         } catch {
             log.error("schedules: the alarm can't be set: \(error)")

@@ -15,19 +15,64 @@ struct `Two daemons with one database` {
         let second: TestDaemon
         let address: String
 
-        init() throws {
+        /// - Parameter ahead: how many seconds their clocks are ahead.
+        init(ahead: [Int] = [0, 0]) throws {
             address = try PostgreSQLServer.shared.get().makeDatabase()
-            let setup = Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
-            first = try TestDaemon(setup, in: try Scratch())
-            let scratch = try Scratch()
-            try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
-            let second = try TestDaemon(
-                arguments: ["--config", scratch.file("workerd.json5")], in: scratch)
+            first = try Self.daemon(address, ahead: ahead[0])
+            try first.waitUntilListening()
+            let second = try Self.daemon(address, ahead: ahead[1])
             self.second = second
             try eventually("the second daemon waits") {
                 second.log.contains("waits to take it over")
             }
         }
+
+        private static let clockShim = compiledShim("clock-ahead")
+
+        private static func daemon(_ address: String, ahead: Int) throws -> TestDaemon {
+            let (scratch, setup) = (
+                try Scratch(), Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
+            )
+            try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
+            return try TestDaemon(
+                arguments: ["--config", scratch.file("workerd.json5")], in: scratch,
+                environment: ahead == 0
+                    ? [:] : ["LD_PRELOAD": try clockShim.get(), "CLOCK_AHEAD": "\(ahead)"])
+        }
+    }
+
+    /// Both go by the clock of the database's server.
+    @Test(.timeLimit(.minutes(2)), arguments: [[3_660, 0], [0, 3_660]])
+    func `their clocks may be an hour apart`(ahead: [Int]) throws {
+        let pair = try Pair(ahead: ahead)
+        defer { pair.second.kill() }
+        let client = try pair.first.connect()
+        func microseconds(_ client: TestClient) throws -> Int64 {
+            let text = try PostgreSQLServer.run(
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", at: pair.address
+            )
+            return Int64(try client.figure("server_time_usec"))
+                - (Int64(text.dropLast()) ?? .min)
+        }
+        #expect(abs(try microseconds(client)) < 30_000_000)
+        _ = try client.call("SCHEDULE", "beat", "EVERY", 100, "images", "echo", "beat")
+        let soon = try client.perform("images", "echo", "DELAY", 1, "soon")
+        try client.waitUntil(soon, is: "done")
+        let later = try client.perform("images", "echo", "DELAY", 1_500, "later")
+        let muchLater = try client.perform("images", "echo", "DELAY", 3_600_000, "much later")
+        try eventually("the schedule has made jobs") {
+            try client.figure("total_schedule_jobs") > 2
+        }
+        try pair.first.send(.kill)
+        try pair.second.waitUntilListening()
+
+        let next = try pair.second.connect()
+        #expect(abs(try microseconds(next)) < 30_000_000)
+        try next.waitUntil(later, is: "done")
+        #expect(try next.job(muchLater, "state").text == "delayed")
+        try eventually("the schedule goes on") { try next.figure("total_schedule_jobs") > 2 }
+        // Some of the takeover, and none of an hour.
+        #expect(try next.figure("total_schedule_runs_left_out") < 1_000)
     }
 
     @Test(.timeLimit(.minutes(2)))

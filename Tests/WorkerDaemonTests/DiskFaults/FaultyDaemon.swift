@@ -20,11 +20,14 @@ struct DiskFault: CustomStringConvertible {
     var description: String { "\(error) \(calls) \(number) \(count)" }
 }
 
-/// The shim, compiled when first needed; in one step, as a daemon of another run may load it.
-let diskShim: Result<String, Unexpected> = {
+/// A disk that fails.
+let diskShim = compiledShim("disk-faults")
+
+/// A shim of Tests/Preload, compiled in one step, as a daemon of another run may load it.
+func compiledShim(_ name: String) -> Result<String, Unexpected> {
     do {
-        let library = "\(try productsDirectory())/disk-faults.so"
-        let source = "\(repositoryDirectory)/Tests/Preload/disk-faults.c"
+        let library = "\(try productsDirectory())/\(name).so"
+        let source = "\(repositoryDirectory)/Tests/Preload/\(name).c"
         let command =
             "$(command -v clang || command -v cc) -std=gnu11 -O1 -shared -fPIC '\(source)'"
             + " -o '\(library)'$$ && mv '\(library)'$$ '\(library)'"
@@ -39,7 +42,7 @@ let diskShim: Result<String, Unexpected> = {
     } catch {
         return .failure(Unexpected("no shim: \(error)"))
     }
-}()
+}
 
 extension TestDaemon {
     /// Starts a daemon with a ledger over a disk that fails.
