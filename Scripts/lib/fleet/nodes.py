@@ -13,6 +13,8 @@ from resp import Client, Refused
 
 PASSWORD = "fleet"
 NAMES = ("a", "b", "c")
+# By how many seconds the clocks of nodes are ahead, where they can be.
+AHEAD = {"a": 0, "b": 3660, "c": -3660}
 # The first numbers of the advisory locks of the seat and of nodes.
 SEAT_CLASS, NODE_CLASS = 0x776B7264, 0x776B6E64
 
@@ -122,9 +124,14 @@ class Node:
 
     def start(self):
         self.is_expected_to_end = False
+        environment = dict(os.environ)
+        if "CLOCK_SHIM" in environment:
+            environment.update(
+                LD_PRELOAD=environment["CLOCK_SHIM"], CLOCK_AHEAD=str(AHEAD[self.name]))
         with open(self.at + "/log", "ab") as log:
             self.process = subprocess.Popen(
-                self.command + ["--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
+                self.command + ["--config", self.at + "/workerd.json5"], stdout=log, stderr=log,
+                env=environment)
 
     @property
     def is_running(self):
