@@ -93,6 +93,7 @@ final class PostgreSQLStore: JournalTables {
         let number = seat.batch + 1
         let commit = SentCommit(number, on: connection)
         begin()
+        seat.work.begin()
         open = connection
         defer { open = nil }
         do throws(StoreFault) {
@@ -124,6 +125,7 @@ final class PostgreSQLStore: JournalTables {
             throw seat.fault(.unfit, "the server has not committed a transaction")
         }
         seat.noteCommit()
+        seat.work.commit(commit.number)
         trust.extend(from: commit.sentAt)
         committedAt = commit.sentAt
         kept.commit()
@@ -153,7 +155,8 @@ final class PostgreSQLStore: JournalTables {
     }
 
     /// The transaction was committed, and its connection is lost.
-    func noteCommitWithoutAnswer() {
+    func noteCommitWithoutAnswer(_ number: Int64) {
+        seat.work.commit(number)
         holds.subtract(endedHolds)
         open = nil
     }
@@ -338,6 +341,7 @@ final class PostgreSQLStore: JournalTables {
     func accept(_ job: Job) throws(StoreFault) {
         if changed.hasAttempt(of: job.id) { try flush() }
         changed.accept(job)
+        seat.work.accept(job.id)
         try flushIfFull()
     }
 
@@ -357,6 +361,7 @@ final class PostgreSQLStore: JournalTables {
         if askedToEnd.contains(id) { try forgetAsked(id) }
         try forgetHolder(of: id)
         changed.end(id, attempt, outcome, at: now)
+        seat.work.end(id)
         try flushIfFull()
     }
 
