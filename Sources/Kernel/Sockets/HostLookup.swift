@@ -1,5 +1,6 @@
 // The look-up of a host's name on a thread of its own: the C library has none that does not block.
 
+internal import CLinux
 internal import Glibc
 internal import Synchronization
 
