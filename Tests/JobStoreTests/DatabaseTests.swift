@@ -216,7 +216,7 @@ struct `A database` {
         watch = SeatWatch()
         let promoted = (0...4).map { second in
             watch.look(
-                isHeld: false, serverAge: old, isPromoted: true, at: start + .seconds(second))
+                isHeld: false, serverAge: young, isPromoted: true, at: start + .seconds(second))
         }
         #expect(promoted == [false, false, false, false, true])
     }

@@ -89,7 +89,7 @@ class Server:
         self.control("standby")
         self.set("synchronous_standby_names", "standby")
         until("the standby is synchronous", 30, lambda: self.sql(
-            "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"))
+            "SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'"))
 
     def fail_over(self):
         """Kills the server and promotes its standby."""

@@ -29,7 +29,7 @@ package struct SeatWatch {
         isHeld: Bool, serverAge age: Duration, wasTakenSince: Bool = false,
         isPromoted: Bool = false, at now: ContinuousClock.Instant
     ) -> Bool {
-        guard !isHeld, wasTakenSince || age >= Self.grace else {
+        guard !isHeld, wasTakenSince || isPromoted || age >= Self.grace else {
             self = SeatWatch()
             return false
         }

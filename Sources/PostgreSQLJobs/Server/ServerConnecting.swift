@@ -17,6 +17,7 @@ internal import Kernel
     private let host: ServerHost
     private let limit: Duration
     private var lookup: HostLookup?
+    private let turn: Int
     /// The addresses that were not tried yet; nil stands for what libpq makes of the host.
     private var left: [String?]
     private var handle: OpaquePointer?
@@ -30,14 +31,17 @@ internal import Kernel
     ///   - address: the whole address of the database.
     ///   - host: its host that is connected to.
     ///   - lookup: the look-up of the host's name; nil if it needs none.
+    ///   - turn: which address comes first, counted on from the last one to the first one.
     ///   - limit: how long an address of the host may take.
     /// - Blocks: never.
     init(
-        to address: ServerAddress, at host: ServerHost, _ lookup: HostLookup?, limit: Duration
+        to address: ServerAddress, at host: ServerHost, _ lookup: HostLookup?,
+        beginningAt turn: Int, limit: Duration
     ) {
         text = address.text
         self.host = host
         self.lookup = lookup
+        self.turn = turn
         self.limit = limit
         left = lookup == nil ? [host.address] : []
     }
@@ -91,7 +95,8 @@ internal import Kernel
         if let lookup {
             let found = try addresses(lookup, until: min(end, beganAt + limit))
             guard let found else { return nil }
-            left = found
+            let first = found.isEmpty ? 0 : turn % found.count
+            left = Array(found[first...] + found[..<first])
             self.lookup = nil
         }
         while true {

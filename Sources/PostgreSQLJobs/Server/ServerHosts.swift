@@ -38,6 +38,8 @@ struct ServerHosts {
     private var place = 0
     /// Look-ups that take long go on: a host is looked up once at a time.
     private var lookups: [String: HostLookup] = [:]
+    /// How many hosts did not serve: the servers behind one name take turns.
+    private var advanceCount = 0
 
     init(of address: ServerAddress) {
         self.address = address
@@ -51,7 +53,10 @@ struct ServerHosts {
     var present: ServerHost { all[place] }
 
     /// Goes on to the next host; the first one follows the last one.
-    mutating func advance() { place = (place + 1) % all.count }
+    mutating func advance() {
+        place = (place + 1) % all.count
+        advanceCount += 1
+    }
 
     /// Begins to connect to the present host.
     ///
@@ -61,7 +66,7 @@ struct ServerHosts {
         let host = present
         let lookup = try lookup(of: host)
         return ServerConnecting(
-            to: address, at: host, lookup,
+            to: address, at: host, lookup, beginningAt: advanceCount / all.count,
             limit: all.count > 1 ? Self.limitOfSeveral : ServerConnecting.limit)
     }
 
