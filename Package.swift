@@ -203,7 +203,8 @@ let package = Package(
             name: "StoreTwin", dependencies: ["Jobs", "Kernel"], path: "Tests/StoreTwin",
             swiftSettings: rules),
         .target(
-            name: "Support", dependencies: ["RunLoops", "RESP", "HTTP", "Kernel", "Structures"],
+            name: "Support",
+            dependencies: ["RunLoops", "RESP", "HTTP", "Kernel", "Structures", "CTestThreads"],
             path: "Tests/Support",
             swiftSettings: rules),
         .target(
@@ -211,6 +212,7 @@ let package = Package(
             path: "Tests/PostgreSQLServer", swiftSettings: rules),
         .target(name: "CFaults", dependencies: ["CSQLite"], path: "Tests/CFaults"),
         .target(name: "CRefusals", path: "Tests/CRefusals"),
+        .target(name: "CTestThreads", path: "Tests/CTestThreads"),
         tests("KernelTests", may: ["Kernel", "RunLoopsTesting", "Support", "CRefusals"]),
         tests("StructuresTests", may: ["Structures", "Kernel", "Support"]),
         tests("WordingTests", may: ["Wording"]),
@@ -265,23 +267,21 @@ let package = Package(
     ] + rivals
 )
 
-let neededTargets: Set<String>? =
-    switch part {
-    case "referee":
-        [
-            "CLinux", "Kernel", "Structures", "RunLoops", "WorkerThreads", "RunLoopsTesting",
-            "Support", "RefereeTests",
-        ]
-    case "fuzz":
-        [
-            "CLinux", "COpenSSL", "CPage", "CSQLite", "Kernel", "Structures", "Wording", "TLS",
-            "RunLoops", "WorkerThreads", "RESP", "HTTP", "Jobs", "Journals", "SQLiteJobs",
-            "CPostgreSQL", "PostgreSQLJobs", "WorkerDaemon", "Fuzzing",
-        ]
-    default: nil
+/// The target of a part of the package, and all that it needs.
+func targets(neededBy name: String, of all: [Target]) -> [Target] {
+    var needed: Set<String> = []
+    var left = [name]
+    while let next = left.popLast() {
+        guard needed.insert(next).inserted else { continue }
+        for dependency in all.first(where: { $0.name == next })?.dependencies ?? [] {
+            if case .byNameItem(let name, _) = dependency { left.append(name) }
+        }
     }
-if let neededTargets {
-    package.targets.removeAll { !neededTargets.contains($0.name) }
+    return all.filter { needed.contains($0.name) }
+}
+if let part {
+    let name = part == "fuzz" ? "Fuzzing" : "RefereeTests"
+    package.targets = targets(neededBy: name, of: package.targets)
     package.products = []
 }
 if part == "fuzz" {

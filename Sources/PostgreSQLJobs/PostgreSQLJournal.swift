@@ -19,6 +19,7 @@ package final class PostgreSQLJournal: JournalStore {
     package let journal: JournalThread
     private let closing: Latch
     private let trust: Trust
+    private let uncommitted: UncommittedAttempts
     private let store: Confined<PostgreSQLStore>
 
     /// Takes the seat of a database on a thread of its own.
@@ -42,7 +43,7 @@ package final class PostgreSQLJournal: JournalStore {
         clocks: Clocks = .system, log: StoreLog, standby: SeatStandby? = nil,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
-        let (closing, trust) = (Latch(), Trust())
+        let (closing, trust, uncommitted) = (Latch(), Trust(), UncommittedAttempts())
         let wall = clocks.wall
         let made = Mutex<Confined<PostgreSQLStore>?>(nil)
         @Sendable func open() throws -> JournalThread.Opened {
@@ -50,7 +51,8 @@ package final class PostgreSQLJournal: JournalStore {
                 address, NodeEntry(card), known: KnownServer(path: "\(attemptsPath)-server"),
                 closing: closing, log: log, whenLost: whenLost)
             try seat.take(standby)
-            let store = try PostgreSQLStore(seat, trust, limits: limits, window: window)
+            let store = try PostgreSQLStore(
+                seat, trust, uncommitted, limits: limits, window: window)
             let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
             let (counter, recovery) = try recovering.learn(
                 serving: selectors, window, at: wall.unixMilliseconds())
@@ -76,14 +78,15 @@ package final class PostgreSQLJournal: JournalStore {
         guard let store = made.withLock({ $0 }) else {
             preconditionFailure("an open journal has a store")
         }
-        return (PostgreSQLJournal(address, journal, closing, trust, store), recovery)
+        return (PostgreSQLJournal(address, journal, closing, trust, uncommitted, store), recovery)
     }
 
     private init(
         _ address: ServerAddress, _ journal: JournalThread, _ closing: Latch, _ trust: Trust,
-        _ store: Confined<PostgreSQLStore>
+        _ uncommitted: UncommittedAttempts, _ store: Confined<PostgreSQLStore>
     ) {
         self.trust = trust
+        self.uncommitted = uncommitted
         self.store = store
         self.address = address
         self.journal = journal
@@ -92,7 +95,17 @@ package final class PostgreSQLJournal: JournalStore {
 
     package var thread: WorkerThread { journal.thread }
     package var name: String { address.shown }
+    package var kind: StoreKind { .database }
     package var isTrusted: Bool { trust.isHeld }
+
+    package func mayBegin(_ id: UInt64, attempt: Int) -> Bool {
+        trust.isHeld && (attempt == 1 || !uncommitted.includes(id))
+    }
+
+    package func record(_ command: consuming StoreCommand) {
+        uncommitted.note(command)
+        journal.record(command)
+    }
 
     /// Notes a small result in the attempt log of this machine.
     ///

@@ -37,7 +37,8 @@ class Faults:
     It gets the node that serves, the others, and for some kinds how long the harm lasts.
     """
 
-    def __init__(self, fleet, book, chance):
+    def __init__(self, fleet, book, chance, wanted):
+        """Only kinds are used whose name contains a wanted text; those of a minute only then."""
         self.fleet, self.book, self.chance = fleet, book, chance
         self.times = defaultdict(list)
         self.hand = Submitter(SUBMITTERS, fleet, book, chance.randrange(1 << 32))
@@ -48,6 +49,15 @@ class Faults:
             self.end_backend, self.restart_server, self.promote_standby,
             lasting(self.freeze_server, 2), lasting(self.freeze_server, 10),
             self.roll_serving, self.roll_all]
+        if fleet.network:
+            self.kinds += [
+                lasting(self.cut_off, 2), lasting(self.cut_off, 12), lasting(self.cut_sending, 12),
+                lasting(self.cut_hearing, 12), lasting(self.cut_between, 5)]
+        if wanted:
+            self.kinds += [lasting(kind, 60) for kind in (
+                self.stop_serving, self.stop_backend, self.freeze_server)]
+            self.kinds = [
+                kind for kind in self.kinds if any(text in kind.__name__ for text in wanted)]
         self.deck = []
 
     def next(self):
@@ -183,6 +193,48 @@ class Faults:
         go_on()
         self.probe("SIGSTOP of %s for %d s" % (name, seconds), others[0], since)
 
+    def cut_off(self, serving, others, seconds):
+        network = self.fleet.network
+
+        def cut():
+            network.cut_to(serving.name)
+            for end in [network.host] + [node.tcp[0] for node in others]:
+                network.cut_from(serving.name, end)
+            for node in others:
+                network.cut_from(node.name, serving.tcp[0])
+        self.cut("it is cut off", cut, serving, others[0], seconds)
+
+    def cut_sending(self, serving, others, seconds):
+        network = self.fleet.network
+        self.cut("what it sends to PostgreSQL is lost",
+                 lambda: network.cut_from(serving.name, network.host), serving, others[0], seconds)
+
+    def cut_hearing(self, serving, others, seconds):
+        self.cut("what PostgreSQL sends to it is lost",
+                 lambda: self.fleet.network.cut_to(serving.name), serving, others[0], seconds)
+
+    def cut_between(self, serving, others, seconds):
+        """Cuts a waiting node from the serving one: both reach PostgreSQL."""
+        def cut():
+            self.fleet.network.cut_from(serving.name, others[0].tcp[0])
+            self.fleet.network.cut_from(others[0].name, serving.tcp[0])
+        self.cut("a waiting node is cut from it", cut, serving, others[1], seconds)
+
+    def cut(self, name, cut, serving, asked, seconds):
+        """Cuts the serving node from others for a while, which may cost it the seat."""
+        since = time.monotonic()
+        serving.is_cut = True
+        try:
+            cut()
+            if seconds > 5:
+                self.probe("%s for %d s" % (name, seconds), asked, since)
+            time.sleep(max(0, since + seconds - time.monotonic()))
+        finally:
+            self.fleet.network.mend()
+            serving.is_cut = False
+        if seconds <= 5:
+            self.probe("%s for %d s" % (name, seconds), asked, since)
+
     def roll_serving(self, serving, others):
         since = time.monotonic()
         self.roll(serving)
@@ -247,7 +299,7 @@ def idle_statements(fleet):
             for name, pid in sorted(sessions.items())]
 
 
-def play(fleet, book, seconds, seed):
+def play(fleet, book, seconds, seed, wanted):
     """Lets clients and faults loose; returns the faults when no job waits any more."""
     chance = random.Random(seed)
     client = fleet.any(chance).connect(chance)
@@ -261,7 +313,7 @@ def play(fleet, book, seconds, seed):
     gauge = Gauge(fleet, book)
     for thread in threads + hands + [gauge]:
         thread.start()
-    faults = Faults(fleet, book, chance)
+    faults = Faults(fleet, book, chance, wanted)
     end = time.monotonic() + seconds
     while time.monotonic() < end and not book.faults and not fleet.faults:
         time.sleep(0.3 + chance.random() * 2)
@@ -291,12 +343,12 @@ def check(fleet, book):
     return problems, checks.counts
 
 
-def main(binary, seconds, seed):
+def main(binary, seconds, seed, wanted):
     at = tempfile.mkdtemp(prefix="workerd-fleet-")
     fleet, book, problems = Fleet(at, binary, random.Random(seed)), Book(), []
     threading.excepthook = lambda fault: book.faults.append(repr(fault.exc_value))
     try:
-        faults = play(fleet, book, seconds, seed)
+        faults = play(fleet, book, seconds, seed, wanted)
         idle = idle_statements(fleet)
         problems, counts = check(fleet, book)
         for node in fleet.nodes:
@@ -317,4 +369,4 @@ def main(binary, seconds, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))

@@ -8,6 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from network import network
 from resp import Client, Refused
 
 PASSWORD = "fleet"
@@ -16,7 +17,8 @@ NAMES = ("a", "b", "c")
 SEAT_CLASS, NODE_CLASS = 0x776B7264, 0x776B6E64
 
 CONFIGURATION = """
-{ listen: { unix: "%(at)s/s", tcp: "%(host)s:%(port)d", passwordFile: "%(at)s/password" },
+{ listen: { unix: "%(at)s/s", tcp: "%(host)s:%(port)d", passwordFile: "%(at)s/password",
+    plaintext: true },
   store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(name)s" },
   log: { level: "notice" },
   threads: { one: {}, two: {}, pool: { count: 3 }, served: {}, clock: {}, probe: {} },
@@ -45,19 +47,23 @@ def until(what, limit, is_so):
 class Server:
     """A PostgreSQL of its own, which ends with this object."""
 
-    def __init__(self, at):
+    def __init__(self, at, host=None):
+        """Listens at an address as well, if there is one."""
         self.at = at + "/postgresql"
         os.mkdir(self.at)
         script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                               "postgresql-server")
         self.process = subprocess.Popen(
-            [script, self.at], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [script, self.at] + ([host] if host else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.expect_ready()
         # The sockets and logs of the server and of its standby, which change places.
         self.sockets = [self.at + "/socket", self.at + "/standby-socket"]
+        self.ports = [5432, 5433 if host else 5432]
         self.logs = [self.at + "/log", self.at + "/standby-log"]
         self.sql("CREATE DATABASE jobs", database="postgres")
-        self.address = "postgresql://workerd@/jobs?host=%s" % ",".join(self.sockets)
+        self.address = "postgresql://workerd@%s" % (
+            "{0}:{1[0]},{0}:{1[1]}/jobs".format(host, self.ports) if host
+            else "/jobs?host=%s" % ",".join(self.sockets))
 
     def expect_ready(self):
         if self.process.stdout.readline() != "ready\n":
@@ -72,6 +78,7 @@ class Server:
         """The rows of a statement, as lists of texts."""
         run = subprocess.run(
             ["psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.sockets[0],
+             "-p", str(self.ports[0]),
              "-U", "workerd", "-d", database, "-c", text],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if run.returncode != 0:
@@ -96,6 +103,7 @@ class Server:
         self.control("failover")
         self.sockets.reverse()
         self.logs.reverse()
+        self.ports.reverse()
 
     def sessions(self):
         """The backends of nodes by the nodes' names, and the one that holds the seat or None."""
@@ -116,12 +124,15 @@ class Server:
 class Node:
     """A workerd that is one of several, as on a machine of its own."""
 
-    def __init__(self, name, binary, at, host, store, ledger):
-        self.name, self.binary, self.at = name, binary, "%s/%s" % (at, name)
+    def __init__(self, name, command, at, host, store, ledger):
+        """The command is the program, and the words in front of it."""
+        self.name, self.command, self.at = name, command, "%s/%s" % (at, name)
         self.tcp = (host, 7711)
         self.process = None
         # The moments at which it was stopped and went on.
         self.stops = []
+        # Whether clients reach it by its Unix socket only.
+        self.is_cut = False
         # Set by a signal after which it may end with any status.
         self.is_expected_to_end = False
         os.mkdir(self.at)
@@ -139,7 +150,7 @@ class Node:
         self.is_expected_to_end = False
         with open(self.at + "/log", "ab") as log:
             self.process = subprocess.Popen(
-                [self.binary, "--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
+                self.command + ["--config", self.at + "/workerd.json5"], stdout=log, stderr=log)
 
     @property
     def is_running(self):
@@ -147,7 +158,7 @@ class Node:
 
     def connect(self, chance, patience=60):
         """A client at one of its doors that has said the password."""
-        client = Client(chance.choice([self.at + "/s", self.tcp]), patience)
+        client = Client(chance.choice([self.at + "/s"] + [self.tcp] * (not self.is_cut)), patience)
         client.call("AUTH", PASSWORD)
         return client
 
@@ -182,13 +193,18 @@ class Fleet:
         self.at, self.ledger = at, at + "/ledger"
         open(self.ledger, "w").close()
         os.chmod(at, 0o711)
-        self.server = Server(at)
+        self.network, excuse = network(NAMES)
+        if excuse:
+            print("no cuts of the network: " + excuse, file=sys.stderr)
+        self.server = Server(at, self.network and self.network.host)
         # Addresses of this run alone: other workerd of this machine may have the port.
-        network = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
+        loopback = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
+        hosts = self.network.addresses if self.network else {
+            name: "%s.%d" % (loopback, place + 1) for place, name in enumerate(NAMES)}
         self.nodes = [
-            Node(name, binary, at, "%s.%d" % (network, place + 1), self.server.address,
-                 self.ledger)
-            for place, name in enumerate(NAMES)]
+            Node(name, (self.network.command(name) if self.network else []) + [binary], at,
+                 hosts[name], self.server.address, self.ledger)
+            for name in NAMES]
         self.chance = chance
         self.faults = []
         for node in self.nodes:
@@ -246,3 +262,5 @@ class Fleet:
                 node.process.kill()
                 node.process.wait()
         self.server.end()
+        if self.network:
+            self.network.end()

@@ -139,8 +139,8 @@ extension JobScheduler {
         leaveIfChanging(job)
     }
 
-    /// The worker in another process that held a job has vanished: the job waits again, and
-    /// another attempt follows, beside its retries.
+    /// A job's worker in another process has vanished, or its program was killed because the store
+    /// was away: the job waits again, and another attempt follows, beside its retries.
     package mutating func vanished(_ id: JobID) {
         guard let job = book.active(id) else { return }
         apply(.vanish, to: id)

@@ -4,6 +4,14 @@
 // A command that asks for something is answered, also if it fails. A command that records an event
 // (`StoreCommand.isRecord`) is not: the store retries until it is kept, and logs when it is behind.
 
+/// Where a store keeps jobs.
+package enum StoreKind: String, Sendable {
+    /// Nowhere: jobs end with the daemon.
+    case memory
+    case file
+    case database
+}
+
 /// Keeps jobs beyond the life of the daemon.
 ///
 /// - Thread: any thread. The commands of one thread keep their order.
@@ -11,13 +19,19 @@ package protocol JobStore: AnyObject, Sendable {
     /// The store's name for operators, such as the path of its file.
     var name: String { get }
 
-    /// Whether it keeps anything; if not, it gets no jobs.
-    var isKeeping: Bool { get }
+    /// Where it keeps jobs.
+    var kind: StoreKind { get }
 
     /// Whether jobs may begin: no other daemon can have the store by now.
     ///
     /// Wait-free.
     var isTrusted: Bool { get }
+
+    /// Whether an attempt of a job may begin: as `isTrusted`, and another daemon would count the
+    /// attempts before it.
+    ///
+    /// Does not block.
+    func mayBegin(_ id: UInt64, attempt: Int) -> Bool
 
     /// Enqueues a command for the next `fire`.
     ///
@@ -80,11 +94,17 @@ package protocol JobStore: AnyObject, Sendable {
 }
 
 extension JobStore {
-    /// True: a store keeps jobs, unless it says otherwise.
-    package var isKeeping: Bool { true }
+    /// A file, unless the store says otherwise.
+    package var kind: StoreKind { .file }
+
+    /// Whether it keeps anything; if not, it gets no jobs.
+    package var isKeeping: Bool { kind != .memory }
 
     /// True: no other daemon can have the store, unless it says otherwise.
     package var isTrusted: Bool { true }
+
+    /// As `isTrusted`, unless the store says otherwise.
+    package func mayBegin(_ id: UInt64, attempt: Int) -> Bool { isTrusted }
 
     /// Nil: no other daemon can have the store, unless it says otherwise.
     package func askForNodes(

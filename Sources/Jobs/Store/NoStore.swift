@@ -15,7 +15,7 @@ package final class NoStore: JobStore {
     package init() {}
 
     package var name: String { "memory" }
-    package var isKeeping: Bool { false }
+    package var kind: StoreKind { .memory }
 
     package func add(_ command: consuming StoreCommand) {
         let command = command

@@ -26,6 +26,7 @@ extension PostgreSQLStore {
         _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
     ) throws(StoreFault) {
         try forgetHolder(of: id)
+        recordedAttempts.append(id)
         var parameters = Parameters()
         parameters.add(id.number)
         parameters.add(attempt)
@@ -43,6 +44,7 @@ extension PostgreSQLStore {
     /// Records that an attempt has failed and that the next one comes at a moment.
     func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault) {
         try forgetHolder(of: id)
+        recordedAttempts.append(id)
         try start(id, attempt)
         var parameters = Parameters()
         parameters.add(id.number)

@@ -17,6 +17,9 @@ final class PostgreSQLStore: JournalTables {
 
     let seat: Seat
     private let trust: Trust
+    private let uncommitted: UncommittedAttempts
+    /// The attempts that the open transaction records, for which others follow.
+    var recordedAttempts: [JobID] = []
     /// How many jobs of each queue a daemon has in memory at most.
     let windowCountMax: Int
     private var committedAt = ContinuousClock.now
@@ -44,10 +47,12 @@ final class PostgreSQLStore: JournalTables {
     ///
     /// - Blocks: for the server.
     init(
-        _ seat: Seat, _ trust: Trust, limits: StoreLimits, window: WindowLimits
+        _ seat: Seat, _ trust: Trust, _ uncommitted: UncommittedAttempts, limits: StoreLimits,
+        window: WindowLimits
     ) throws(StoreFault) {
         self.seat = seat
         self.trust = trust
+        self.uncommitted = uncommitted
         windowCountMax = window.countMax
         self.limits = limits
         kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
@@ -130,6 +135,7 @@ final class PostgreSQLStore: JournalTables {
         committedAt = commit.sentAt
         kept.commit()
         holds.subtract(endedHolds)
+        uncommitted.committed(recordedAttempts)
     }
 
     /// A session without transactions is ended by the server.
@@ -150,6 +156,7 @@ final class PostgreSQLStore: JournalTables {
         isEmpty = true
         changed.removeAll()
         endedHolds.removeAll()
+        recordedAttempts.removeAll()
         latest.removeAll()
         hasNewNames = false
     }
@@ -158,6 +165,7 @@ final class PostgreSQLStore: JournalTables {
     func noteCommitWithoutAnswer(_ number: Int64) {
         seat.work.commit(number)
         holds.subtract(endedHolds)
+        uncommitted.committed(recordedAttempts)
         open = nil
     }
 

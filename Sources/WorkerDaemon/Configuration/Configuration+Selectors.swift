@@ -36,6 +36,8 @@ extension Configuration {
         package var timeout: Duration? = .seconds(60)
         /// The time from SIGTERM to SIGKILL.
         package var graceAfterTerm = Duration.seconds(5)
+        /// The rule for it while another daemon may have its job.
+        package var whenStoreAway = StoreAwayRule.finish
         /// The bytes that it may write to its standard output.
         package var maxOutputBytes = 8 << 20
         /// Its memory limit; nil for the system's.
@@ -81,6 +83,15 @@ extension Configuration {
             case resident
             /// The address space of each process (RLIMIT_AS).
             case addressSpace
+        }
+
+        /// The rules for programs of a daemon that no longer trusts its store: another daemon may
+        /// have their jobs soon.
+        package enum StoreAwayRule: String, Sendable, Equatable, CaseIterable {
+            /// They go on.
+            case finish
+            /// They are killed, and their jobs run again when the store is trusted.
+            case kill
         }
 
         /// The form of an argument that a job may add.
@@ -144,6 +155,7 @@ extension Configuration.Selector: ConfigurationSection {
         section.read(
             "timeout", into: &timeout, .durationOrNone(.milliseconds(1) ... .seconds(24 * 3600)))
         section.read("graceAfterTerm", into: &graceAfterTerm, .duration(.zero ... .seconds(3600)))
+        section.read("whenStoreAway", into: &whenStoreAway, .choice)
         section.read("maxOutput", into: &maxOutputBytes, .size(1...(1 << 30)))
         section.read("maxMemory", into: &maxMemoryBytes, .size((1 << 20)...(1 << 40)))
         section.read("memoryLimit", into: &memoryLimit, .choice)

@@ -3,8 +3,8 @@
 //
 // Values of `phase`: 0 waiting · 1 running · 2 withdrawn · 3 over · 4 given up. It leaves 0 once,
 // and 1 once, by compareExchange:
-// A worker in another process may give a job back: then `putBack` leaves 1 for 0, and both happen
-// once more.
+// A worker in another process may give a job back, and a program may end with the trust in the
+// store: then `putBack` leaves 1 for 0, and both happen once more.
 // JobContext.E1 begin or withdraw
 //    begin (worker) and withdraw (io thread) both try 0 → theirs: exactly one of them succeeds.
 // JobContext.E2 finish or give up
@@ -32,7 +32,8 @@ public final class JobContext: Sendable {
     public var attempt: Int { firstAttempt + vanishedCount }
     /// The number of the attempt as which it was offered.
     private let firstAttempt: Int
-    /// How many workers in other processes have vanished with it since: each began an attempt.
+    /// How many of its attempts have ended since without a result: their workers in other processes
+    /// have vanished, or the store was away.
     private let vanished = Atomic<Int>(0)
     var vanishedCount: Int { vanished.load(ordering: .relaxed) }
     let details: JobDetails
@@ -54,6 +55,7 @@ public final class JobContext: Sendable {
     nonisolated(unsafe) private var ticket: WorkerPool.Ticket?
     private let phase = Atomic<UInt8>(0)
     private let putBackCount = Atomic<Int>(0)
+    private let wasLeft = Atomic<Bool>(false)
     private let cancelRequested = Atomic<Bool>(false)
     private let state = Mutex(State())
 
@@ -270,6 +272,20 @@ public final class JobContext: Sendable {
         return leave(1, for: 0)
     }
 
+    /// Whether other daemons leave the job alone, or have no access to it.
+    var isStoreTrusted: Bool { !isStored || runner.isStoreTrusted }
+
+    /// Notes that its program is killed because the store is away.
+    func leaveWithStore() { wasLeft.store(true, ordering: .relaxed) }
+
+    /// Whether its program was killed because the store is away, and no one asks it to end; once.
+    func takeLeft() -> Bool {
+        wasLeft.exchange(false, ordering: .relaxed) && !isCancelRequested
+    }
+
+    /// Whether it waits.
+    var isWaiting: Bool { phase.load(ordering: .acquiring) == 0 }
+
     /// Whether it was begun and put back: then it expires no more.
     var hasBegunBefore: Bool { putBackCount.load(ordering: .relaxed) > 0 }
 
@@ -280,7 +296,7 @@ public final class JobContext: Sendable {
         if let ticket = unsafe ticket { group.pool.cancel(ticket) }
     }
 
-    /// Counts a worker in another process that has vanished with it.
+    /// Counts an attempt that has ended without a result.
     func noteVanished() { vanished.add(1, ordering: .relaxed) }
 
     /// Notes that the handler has returned.

@@ -20,11 +20,14 @@ final class ProgramRun {
         case timedOut
         case tooMuchOutput
         case tooMuchMemory(byteCount: Int)
+        case storeAway
     }
 
     /// The length of the end of standard error that is kept for the failure's text.
     private static let errorTailByteCount = 2_048
     private static let readByteCount = 64 << 10
+    /// The time between two looks at the trust in the store.
+    private static let trustPeriod = Duration.milliseconds(100)
 
     private let selector: Configuration.Selector
     private let job: JobContext
@@ -199,19 +202,24 @@ final class ProgramRun {
             after(deadline) { run.value.interrupt(.timedOut) }
         }
         if case .resident(let byteCount) = limit {
-            let period = ProgramGroups.period
-            let timer = ThreadRunLoop.Timer(at: loop.now.advanced(by: period), every: period) { _ in
-                run.value.checkMemory(limit: byteCount)
-            }
-            timers.append(timer)
-            loop.add(timer, to: .job)
+            every(ProgramGroups.period) { run.value.checkMemory(limit: byteCount) }
+        }
+        if selector.whenStoreAway == .kill, job.isStored {
+            every(Self.trustPeriod) { run.value.checkTrust() }
         }
         let loop = loop
         job.onCancel { loop.perform(inModes: [.job]) { run.value.interrupt(.cancelled) } }
     }
 
     private func after(_ instant: Instant, _ body: @escaping @Sendable () -> Void) {
-        let timer = ThreadRunLoop.Timer(at: instant) { _ in body() }
+        add(ThreadRunLoop.Timer(at: instant) { _ in body() })
+    }
+
+    private func every(_ period: Duration, _ body: @escaping @Sendable () -> Void) {
+        add(ThreadRunLoop.Timer(at: loop.now.advanced(by: period), every: period) { _ in body() })
+    }
+
+    private func add(_ timer: ThreadRunLoop.Timer) {
         timers.append(timer)
         loop.add(timer, to: .job)
     }
@@ -220,8 +228,12 @@ final class ProgramRun {
     private func interrupt(_ reason: Interruption) {
         guard status == nil, interruption == nil else { return }
         interruption = reason
-        // A program without memory has no use for a grace period, and would go on to take some.
-        if case .tooMuchMemory = reason { return signalGroup(.kill) }
+        switch reason {
+        // A program without memory has no use for a grace period, and would go on to take some. And
+        // one whose job may run elsewhere in a moment must be gone by then.
+        case .tooMuchMemory, .storeAway: return signalGroup(.kill)
+        case .cancelled, .timedOut, .tooMuchOutput: break
+        }
         signalGroup(.terminate)
         let run = Confined(self, to: loop)
         after(loop.now.advanced(by: selector.graceAfterTerm)) { run.value.signalGroup(.kill) }
@@ -239,6 +251,12 @@ final class ProgramRun {
             ofGroup: processID, limit: limit, at: loop.now)
         guard let byteCount, byteCount > limit else { return }
         interrupt(.tooMuchMemory(byteCount: byteCount))
+    }
+
+    private func checkTrust() {
+        guard status == nil, interruption == nil, !job.isStoreTrusted else { return }
+        job.leaveWithStore()
+        interrupt(.storeAway)
     }
 
     /// - Returns: whether there may be more to read at once.
@@ -364,6 +382,7 @@ final class ProgramRun {
         case .tooMuchMemory(let byteCount):
             let used = "used \(byteCount >> 10) KB of memory"
             return .failed(reason: "\(used), more than \(memoryLimitText)")
+        case .storeAway: return .cancelled
         case nil: break
         }
         guard let status else { return .failed(reason: "the program's end was missed") }

@@ -88,7 +88,7 @@ extension Service {
         LiveRow(entries: [
             entry("version", text(Service.version)), entry("epoch", text(epoch)),
             entry("started", .integer(Int(driver.startedAt))),
-            entry("store", text(driver.store.isKeeping ? "file" : "memory")),
+            entry("store", text(driver.store.kind.rawValue)),
             entry("writable", .boolean(health.isStoreWritable)),
             entry("draining", .boolean(driver.isRefusing)),
         ])

@@ -78,6 +78,7 @@ extension ValueComparison {
         compare("lost", before.lostCountMax, after.lostCountMax)
         compare("timeout", before.timeout, after.timeout)
         compare("graceAfterTerm", before.graceAfterTerm, after.graceAfterTerm)
+        compare("whenStoreAway", before.whenStoreAway, after.whenStoreAway)
         compareSize("maxOutput", before.maxOutputBytes, after.maxOutputBytes)
         compare("maxMemory", before.maxMemoryBytes, after.maxMemoryBytes) {
             $0.map { ByteCount.show($0) } ?? "none"

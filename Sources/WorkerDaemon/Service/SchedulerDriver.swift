@@ -165,7 +165,7 @@ final class SchedulerDriver {
         exchange.isCarryingOut = { [unowned self] in
             unsafe uncheckedScheduler.effects.areBeingCarriedOut
         }
-        exchange.isTrusted = { [store] in store.isTrusted }
+        exchange.mayBegin = { [store] in store.mayBegin($0.id, attempt: $0.attempt) }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] id in
             guard let job = scheduler.book.active(id) else { return }
@@ -275,9 +275,20 @@ final class SchedulerDriver {
             end(completion)
             if let worker { runner?.letGo(completion.thread, worker) }
         case .expired(let id): input { $0.foundExpired(id) }
+        case .leftWithStore(let job, let thread, let worker):
+            leave(job)
+            runner?.letGo(thread, worker)
         case .began(let id): input { $0.mayHaveBegun(id) }
         }
         whenCompleted?()
+    }
+
+    /// Lets a job wait again whose program was killed because the store is away.
+    private func leave(_ job: JobContext) {
+        guard !job.isCancelRequested, job.putBack() else { return }
+        job.noteVanished()
+        endAlarm(of: JobID(job.id))
+        input { $0.vanished(JobID(job.id)) }
     }
 
     /// An attempt has ended.

@@ -14,6 +14,9 @@ enum WorkerReport: Sendable {
     case began(JobID)
     /// A job was not begun, because it is too late.
     case expired(JobID)
+    /// The program of a job was killed because the store is away. The worker waits at the latch
+    /// until the job waits again.
+    case leftWithStore(JobContext, thread: String, Latch)
 }
 
 /// Runs jobs on the threads of their groups, and reports their ends to the scheduler.
@@ -47,21 +50,26 @@ final class JobRunner: Sendable {
         failures = FailureLog(log)
     }
 
+    /// Whether no other daemon can have the jobs of the store by now.
+    var isStoreTrusted: Bool { store.isTrusted }
+
     /// Runs a job to its end.
     ///
     /// - Thread: a member's of the group.
     /// - Blocks: until the job has ended; and if it holds up others, until the scheduler has
     ///   retracted these.
     func run(_ job: JobContext) {
-        guard !job.isStored || awaitTrust(before: job) else { return }
-        guard job.hasBegunBefore || !job.group.expires(job) else {
-            reports.send(.expired(JobID(job.id)))
-            return
-        }
-        let completion = job.group.run(
-            job, children: children, store: job.isStored ? store : nil, log: log,
-            failures: failures)
-        if let completion { report(completion, of: job) }
+        repeat {
+            guard !job.isStored || awaitTrust(before: job) else { return }
+            guard job.hasBegunBefore || !job.group.expires(job) else {
+                reports.send(.expired(JobID(job.id)))
+                return
+            }
+            let completion = job.group.run(
+                job, children: children, store: job.isStored ? store : nil, log: log,
+                failures: failures, putBack: { putBack(job, from: $0) })
+            if let completion { report(completion, of: job) }
+        } while job.isWaiting
     }
 
     /// Serves a job for a worker in another process, and then others of its thread.
@@ -96,10 +104,19 @@ final class JobRunner: Sendable {
     /// - Returns: false if the job was withdrawn or the driver was closed: it does not begin.
     /// - Blocks: until the store is trusted.
     private func awaitTrust(before job: JobContext) -> Bool {
-        while !store.isTrusted {
+        while !store.mayBegin(job.id, attempt: job.attempt) {
             if job.isWithdrawn || closed.wait(until: .now + Self.trustPause) { return false }
         }
         return true
+    }
+
+    /// Has the driver let a job wait again whose program was killed because the store is away.
+    ///
+    /// - Returns: false if the job was given up or asked to end, or the driver was closed.
+    private func putBack(_ job: JobContext, from thread: String) -> Bool {
+        log.warning("\(job.title): its program was killed, as the store is away")
+        reportAndWait(thread) { .leftWithStore(job, thread: thread, $0) }
+        return job.isWaiting || job.isWithdrawn
     }
 
     private func report(_ completion: Completion, of job: JobContext) {
@@ -107,24 +124,25 @@ final class JobRunner: Sendable {
             job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
             && completion.retry != .never && job.retry.follows(attempt: job.attempt)
         if holdsUpOthers {
-            reportAndWait(completion)
+            // Another job could be one behind this one.
+            reportAndWait(completion.thread) { .ended(completion, $0) }
         } else {
             reports.send(.ended(completion, nil))
         }
     }
 
-    /// Takes no other job before the scheduler says so: it could be one behind this job.
-    private func reportAndWait(_ completion: Completion) {
+    /// Keeps a worker until the scheduler knows.
+    private func reportAndWait(_ thread: String, _ report: (Latch) -> WorkerReport) {
         let latch = Latch()
-        guard reports.send(.ended(completion, latch)) == .sent else { return }
+        guard reports.send(report(latch)) == .sent else { return }
         let mayWait = waiting.withLock { waiting in
-            if !latch.isOpen { waiting?[completion.thread] = latch }
+            if !latch.isOpen { waiting?[thread] = latch }
             return waiting != nil
         }
         if mayWait { latch.wait() }
     }
 
-    /// Lets a worker go on that has reported a failed attempt and waits.
+    /// Lets a worker go on that has reported an attempt's end and waits.
     ///
     /// - Thread: the driver's.
     func letGo(_ name: String, _ latch: Latch) {

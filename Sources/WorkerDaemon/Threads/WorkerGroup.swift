@@ -105,15 +105,23 @@ final class WorkerGroup: Sendable {
 
     /// Runs a job to its end on the calling member's thread.
     ///
-    /// - Parameter store: where the beginning is marked; nil for a job in memory only.
-    /// - Returns: nil when it was withdrawn before, and did not run, or was given up while it ran.
+    /// - Parameters:
+    ///   - store: where the beginning is marked; nil for a job in memory only.
+    ///   - putBack: called if its program was killed because the store is away; returns whether the
+    ///     job waits again.
+    /// - Returns: nil when it was withdrawn before, and did not run, was given up while it ran, or
+    ///   waits again.
     func run(
         _ job: JobContext, children: ChildRegistry, store: (any JobStore)?, log: Log,
-        failures: FailureLog
+        failures: FailureLog, putBack: (_ thread: String) -> Bool
     ) -> Completion? {
         let member = currentMember
         guard begin(job, on: member, store: store) else { return nil }
         let outcome = job.handler.run(job, children: children, log: log)
+        if job.takeLeft(), putBack(member.name) {
+            letGo(of: job, member)
+            return nil
+        }
         return end(job, outcome, on: member, store: store, failures)
     }
 

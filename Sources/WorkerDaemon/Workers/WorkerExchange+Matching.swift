@@ -72,7 +72,7 @@ extension WorkerExchange {
         else {
             return false
         }
-        guard !remote.isStored || isTrusted() else {
+        guard !remote.isStored || mayBegin(remote.context) else {
             awaitTrust()
             return false
         }

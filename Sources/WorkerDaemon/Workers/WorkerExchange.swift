@@ -146,8 +146,8 @@ final class WorkerExchange {
     var noteCompletion: (Completion) -> Void = { _ in }
     /// Called for a job that has expired before a worker took it.
     var noteExpired: (JobID) -> Void = { _ in }
-    /// Whether jobs that are kept may begin.
-    var isTrusted: () -> Bool = { true }
+    /// Whether a job that is kept may begin.
+    var mayBegin: (JobContext) -> Bool = { _ in true }
     /// Looks whether they may again, while jobs wait for that.
     var trustTimeout: ThreadRunLoop.Timeout?
     /// Whether a job has neither ended nor been left to the store.

@@ -17,13 +17,16 @@ struct AwayDatabaseTests {
         let client: TestClient
 
         /// - Parameter prepare: changes the server before the daemon connects.
-        init(_ prepare: (PostgreSQLServer) throws -> Void = { _ in }) throws {
+        init(
+            selectors: String = "resize: { worker: true }",
+            _ prepare: (PostgreSQLServer) throws -> Void = { _ in }
+        ) throws {
             server = try PostgreSQLServer()
             try prepare(server)
             address = try server.makeDatabase()
             daemon = try TestDaemon(
                 Setup(
-                    threads: "images: {}, mail: {}", selectors: "resize: { worker: true }",
+                    threads: "images: {}, mail: {}", selectors: selectors,
                     listen: Setup.http.listen, store: "\"\(address)\", stateDirectory: \"$DIR\""),
                 in: try Scratch())
             client = try daemon.connect()
@@ -123,6 +126,81 @@ struct AwayDatabaseTests {
             }
             #expect(try scene.count(of: "refused") == "0\n")
             #expect(try scene.count(of: "at once") == "0\n")
+            #expect(try client.figure("miscounts") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["finish", "kill"])
+    func `a program is killed in time where its selector says so, and runs again`(
+        rule: String
+    ) throws {
+        let script = "echo $$; until [ -e $0 ] || [ $WORKERD_ATTEMPT = 2 ]; do sleep 0.1; done"
+        let scene = try Scene(
+            selectors: """
+                print: {
+                    program: ["/bin/sh", "-c", "\(script)", "$DIR/end"], whenStoreAway: "\(rule)",
+                }
+                """)
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let client = scene.client
+            let id = try client.perform("images", "print", "once")
+            let behind = try client.perform("images", "echo", "behind")
+            var process = 0
+            try eventually("it has begun") {
+                let output = try client.call("OUTPUT", .integer(id))["output"]?.text ?? ""
+                process = output.split(separator: "\n").first.flatMap { Int($0) } ?? 0
+                return process > 0
+            }
+            try scene.server.control("freeze")
+            defer { try? scene.server.control("thaw") }
+            if rule == "kill" {
+                try client.waitUntil(id, is: "waiting")
+                #expect(!isRunning(process))
+                #expect(try client.job(id, "attempt").integer == 1)
+            } else {
+                #expect(try client.call("PERFORM", "images", "echo", "x").errorWord == "BUSY")
+                #expect(try client.job(id, "state").text == "running")
+                try scene.daemon.scratch.write("", to: "end")
+            }
+            #expect(try client.job(behind, "state").text == "waiting")
+            try scene.server.control("thaw")
+            try client.waitUntil(behind, is: "done")
+            #expect(try client.job(id, "state").text == "done")
+            #expect(try client.job(id, "attempt").integer == (rule == "kill" ? 2 : 1))
+            #expect(try client.figure("miscounts") == 0)
+        }
+    }
+
+    /// Else a daemon that takes over would count fewer attempts than have begun.
+    @Test(.timeLimit(.minutes(2)))
+    func `a retry begins when the database has the attempt before it`() throws {
+        let script = """
+            echo $WORKERD_ATTEMPT >>$0/runs; [ $WORKERD_ATTEMPT = 1 ] || exit 0
+            until [ -e $0/end ]; do sleep 0.1; done; exit 1
+            """
+        let scene = try Scene(
+            selectors: """
+                fails: {
+                    program: ["/bin/sh", "-c", "\(script.replacing("\n", with: "; "))", "$DIR"],
+                    retries: 1,
+                }
+                """)
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let (client, scratch) = (scene.client, scene.daemon.scratch)
+            let id = try client.perform("images", "fails", "")
+            try client.waitUntil(id, is: "running")
+            try scene.server.control("freeze")
+            defer { try? scene.server.control("thaw") }
+            try scratch.write("", to: "end")
+            try client.waitUntil(id, is: "delayed")
+            // Refused after five seconds: the pause before a first retry has passed.
+            #expect(try client.call("PERFORM", "mail", "echo", "x").errorWord == "BUSY")
+            #expect(scratch.read("runs") == "1\n")
+            try scene.server.control("thaw")
+            try client.waitUntil(id, is: "done")
+            #expect(scratch.read("runs") == "1\n2\n")
             #expect(try client.figure("miscounts") == 0)
         }
     }

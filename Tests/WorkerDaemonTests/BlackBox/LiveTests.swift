@@ -1,6 +1,7 @@
 // The live view as the page reads it.
 
 import Kernel
+import PostgreSQLServer
 import RESP
 import Support
 import Testing
@@ -22,6 +23,23 @@ import WorkerDaemon
             where row["name"] == .string(name) && isMeant(row) {
                 return row
             }
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            (TestStore.memory, "memory"), (.file, "file"), (.postgresql, "database"),
+        ])
+    func `tells where jobs are kept`(store: TestStore, kind: String) throws {
+        if store == .postgresql, !PostgreSQLServer.isInstalled { return }
+        try withDaemon(
+            Setup(
+                threads: "images: {}", listen: "http: { unix: \"$DIR/http\" }", store: store.setting
+            )
+        ) { daemon in
+            let first = try #require(try daemon.stream("/api/live").next())
+            #expect(first.data["server"]?["store"] == .string(kind))
         }
     }
 

@@ -70,6 +70,8 @@ internal import WorkerDaemon
             graceAfterTerm: 'none'
                 graceAfterTerm: must be a duration such as "250ms", "30s", "5m" or "1h", is
                 "none"
+            whenStoreAway: 'stop'
+                whenStoreAway: must be one of "finish", "kill", is "stop"
             graceAfterTerm: '61m'
                 graceAfterTerm: must be 0ms…1h, is "61m"
             maxOutput: 0
@@ -114,9 +116,10 @@ internal import WorkerDaemon
                 retry: must be one of "aside", "block", is "never"
             attempts: 3
                 attempts: unknown key, known are "worker", "program", "timeout",
-                "graceAfterTerm", "maxOutput", "maxMemory", "memoryLimit",
-                "directory", "environment", "passEnvironment", "inheritEnvironment",
-                "jobArguments", "jobEnvironment", "expire", "retries", "retry"
+                "graceAfterTerm", "whenStoreAway", "maxOutput", "maxMemory",
+                "memoryLimit", "directory", "environment", "passEnvironment",
+                "inheritEnvironment", "jobArguments", "jobEnvironment", "expire",
+                "retries", "retry"
             """#,
             more: [
                 Mistake(
