@@ -50,7 +50,8 @@ package final class PostgreSQLJournal: JournalStore {
         let made = Mutex<Confined<PostgreSQLStore>?>(nil)
         @Sendable func open() throws -> JournalThread.Opened {
             let seat = Seat(
-                address, NodeEntry(card), closing: closing, log: log, whenLost: whenLost)
+                address, NodeEntry(card), known: KnownServer(path: "\(attemptsPath)-server"),
+                closing: closing, log: log, whenLost: whenLost)
             try seat.take(standby)
             let store = try PostgreSQLStore(
                 seat, trust, uncommitted, shared, limits: limits, window: window)

@@ -200,14 +200,15 @@ private final class RunningDaemon {
         }
     }
 
-    /// Ends the process: another daemon has the jobs, and may begin each of them.
+    /// Ends the process: another daemon, or the next start of this one, has the jobs and may begin
+    /// each of them.
     ///
     /// - Thread: any.
     private static func end(_ children: ChildRegistry, _ log: Log, because fault: StoreFault) {
         log.error("store: \(fault)")
-        children.killAll(within: lostStorePatience) {
-            ProcessExit.now(status: DaemonError.unavailable)
-        }
+        let status =
+            fault.kind == .promoted ? DaemonError.tryAgain : DaemonError.unavailable
+        children.killAll(within: lostStorePatience) { ProcessExit.now(status: status) }
     }
 
     /// How long the programs of a daemon that has lost its store may take to end.

@@ -18,6 +18,7 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
     static let badUsage: Int32 = 64
     static let unavailable: Int32 = 69
     static let systemFault: Int32 = 71
+    static let tryAgain: Int32 = 75
     static let badConfiguration: Int32 = 78
 
     init(_ description: String, exitStatus: Int32) {

@@ -91,6 +91,7 @@ extension DaemonCommandLine {
         (64, "Wrong arguments."),
         (69, "A door or the store is in use, or the disk is full."),
         (71, "The system refuses threads, memory or descriptors."),
+        (75, "A standby of the database was promoted: the next start loads all jobs anew."),
         (78, "The configuration, the password file or the store's file is wrong."),
         (130, "A second SIGINT."),
         (143, "A second SIGTERM."),

@@ -55,6 +55,7 @@ struct `A database` {
             DROP TABLE workerd.submitted;
             DROP TABLE workerd.nodes;
             DROP SEQUENCE workerd.node_numbers;
+            ALTER TABLE workerd.seats DROP COLUMN system, DROP COLUMN timeline, DROP COLUMN base;
             UPDATE workerd.settings SET value = 1 WHERE name = 'schema_version'
             """, at: address)
         #expect(try Self.fault(of: address) == nil)
@@ -64,8 +65,9 @@ struct `A database` {
                 SELECT value FROM workerd.settings WHERE name = 'schema_version';
                 SELECT workerd.perform('images', 'echo') IS NOT NULL;
                 SELECT count(*) FROM workerd.submitted;
-                SELECT count(*) FROM workerd.nodes
-                """, at: address) == "3\nt\n1\n1\n")
+                SELECT count(*) FROM workerd.nodes;
+                SELECT timeline FROM workerd.seats
+                """, at: address) == "4\nt\n1\n1\n1\n")
     }
 
     @Test func `whose schema is another program's is refused`() throws {
@@ -113,6 +115,19 @@ struct `A database` {
         let fault = try #require(try Self.fault(of: "postgresql:///jobs?host=/nowhere"))
         #expect(fault.kind == .away)
         #expect("\(fault)".hasPrefix("postgresql:///jobs?host=/nowhere: can't connect: "))
+    }
+
+    @Test func `is found on the host that has it`() throws {
+        let server = try PostgreSQLServer.shared.get()
+        let address = try server.makeDatabase()
+        #expect(
+            try Self.fault(
+                of: address.replacing("host=", with: "host=nowhere.invalid,/nowhere,")) == nil)
+        let fault = try #require(
+            try Self.fault(of: "postgresql:///jobs?host=/nowhere,nowhere.invalid"))
+        #expect(fault.kind == .away)
+        #expect("\(fault)".contains("connection to server on socket \"/nowhere/.s.PGSQL.5432\""))
+        #expect("\(fault)".contains("can't look up the host nowhere.invalid: "))
     }
 
     @Test func `counts attempts that may have begun if their attempt log is elsewhere`() throws {
@@ -198,5 +213,11 @@ struct `A database` {
                 isHeld: false, serverAge: young, wasTakenSince: true, at: start + .seconds(second))
         }
         #expect(taken == [false, false, true])
+        watch = SeatWatch()
+        let promoted = (0...4).map { second in
+            watch.look(
+                isHeld: false, serverAge: young, isPromoted: true, at: start + .seconds(second))
+        }
+        #expect(promoted == [false, false, false, false, true])
     }
 }

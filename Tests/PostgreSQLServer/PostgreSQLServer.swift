@@ -68,9 +68,12 @@ package final class PostgreSQLServer: Sendable {
         }
     }
 
+    /// The directory of its standby's socket.
+    var standbySocketDirectory: String { directory.file("standby-socket") }
+
     /// Has the server die and come back, or stand still and go on.
     ///
-    /// - Parameter command: `restart`, or `stop` and `start`; `freeze` and `thaw`.
+    /// - Parameter command: `restart`, or `stop` and `start`; `freeze` and `thaw`; `standby`.
     /// - Blocks: until that is done.
     package func control(_ command: String) throws {
         try isBusy.withLock { _ in

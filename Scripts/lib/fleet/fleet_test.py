@@ -46,7 +46,7 @@ class Faults:
             self.kill_serving, self.kill_two, self.kill_waiting, self.kill_rescuer,
             lasting(self.stop_serving, 2), lasting(self.stop_serving, 10),
             lasting(self.stop_backend, 2), lasting(self.stop_backend, 10),
-            self.end_backend, self.restart_server,
+            self.end_backend, self.restart_server, self.promote_standby,
             lasting(self.freeze_server, 2), lasting(self.freeze_server, 10),
             self.roll_serving, self.roll_all]
         if fleet.network:
@@ -174,6 +174,13 @@ class Faults:
         self.fleet.server.control("restart")
         self.probe("immediate restart of PostgreSQL", others[0], since)
 
+    def promote_standby(self, serving, others):
+        self.fleet.server.follow()
+        self.rest(1)
+        since = time.monotonic()
+        self.fleet.server.fail_over()
+        self.probe("promotion of a synchronous standby", others[0], since)
+
     def freeze_server(self, serving, others, seconds):
         control = self.fleet.server.control
         self.pause("PostgreSQL", lambda: control("freeze"), lambda: control("thaw"), others, seconds)
@@ -277,13 +284,11 @@ def idle_statements(fleet):
     """The statements that each node sends in a second while there is nothing to do."""
     server = fleet.server
     sessions, seat = server.sessions()
-    server.sql("ALTER SYSTEM SET log_statement = 'all'")
-    server.sql("SELECT pg_reload_conf()")
+    server.set("log_statement", "all")
     time.sleep(IDLE_SECONDS)
-    server.sql("ALTER SYSTEM RESET log_statement")
-    server.sql("SELECT pg_reload_conf()")
+    server.set("log_statement", None)
     counts = defaultdict(int)
-    with open(server.at + "/log", errors="replace") as file:
+    with open(server.logs[0], errors="replace") as file:
         for line in file:
             found = re.search(r"\[(\d+)\] LOG:  (?:execute|statement)", line)
             if found:

@@ -58,9 +58,14 @@ class Server:
         self.process = subprocess.Popen(
             [script, self.at] + ([host] if host else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.expect_ready()
+        # The sockets and logs of the server and of its standby, which change places.
+        self.sockets = [self.at + "/socket", self.at + "/standby-socket"]
+        self.ports = [5432, 5433 if host else 5432]
+        self.logs = [self.at + "/log", self.at + "/standby-log"]
         self.sql("CREATE DATABASE jobs", database="postgres")
         self.address = "postgresql://workerd@%s" % (
-            host + "/jobs" if host else "/jobs?host=%s/socket" % self.at)
+            "{0}:{1[0]},{0}:{1[1]}/jobs".format(host, self.ports) if host
+            else "/jobs?host=%s" % ",".join(self.sockets))
 
     def expect_ready(self):
         if self.process.stdout.readline() != "ready\n":
@@ -74,12 +79,33 @@ class Server:
     def sql(self, text, database="jobs"):
         """The rows of a statement, as lists of texts."""
         run = subprocess.run(
-            ["psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.at + "/socket",
+            ["psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.sockets[0],
+             "-p", str(self.ports[0]),
              "-U", "workerd", "-d", database, "-c", text],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if run.returncode != 0:
             raise OSError(run.stderr.strip() or "psql has failed")
         return [line.split("\t") for line in run.stdout.splitlines()]
+
+    def set(self, name, value):
+        """Changes a setting of the server; None takes the change back."""
+        self.sql("ALTER SYSTEM RESET %s" % name if value is None
+                 else "ALTER SYSTEM SET %s = '%s'" % (name, value))
+        self.sql("SELECT pg_reload_conf()")
+
+    def follow(self):
+        """Makes a standby for which each commit waits from now on."""
+        self.control("standby")
+        self.set("synchronous_standby_names", "standby")
+        until("the standby is synchronous", 30, lambda: self.sql(
+            "SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'"))
+
+    def fail_over(self):
+        """Kills the server and promotes its standby."""
+        self.control("failover")
+        self.sockets.reverse()
+        self.logs.reverse()
+        self.ports.reverse()
 
     def sessions(self):
         """The backends of nodes by the nodes' names, and the one that holds the seat or None."""
@@ -206,11 +232,11 @@ class Fleet:
         return next((node for node in self.nodes if node.name in names and node.is_running), None)
 
     def look_at_ends(self):
-        """Notes nodes that have ended otherwise than by the loss of their seat."""
+        """Notes nodes that have ended otherwise than by a lost seat or a promoted standby."""
         for node in self.nodes:
             if not node.is_running and not node.is_expected_to_end:
                 status = node.process.returncode
-                if status != 69:
+                if status not in (69, 75):
                     self.faults.append("node %s ended with status %d" % (node.name, status))
 
     def tend(self):

@@ -35,6 +35,8 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case undecided
         /// Another daemon has taken the seat: this one may not go on.
         case lost
+        /// The database server is a promoted standby: what is in memory is not all in it.
+        case promoted
         /// The database server, its configuration or this user's rights do not serve.
         case unfit
     }
@@ -80,6 +82,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .away, .undecided: "\(detail): it is tried again until it can be reached"
         case .interrupted: "\(detail): the connection is there again"
         case .lost: "\(detail): this daemon ends, and its jobs go on there"
+        case .promoted: "\(detail): this daemon ends, and its next start loads all jobs anew"
         case .unfit: detail
         case .failed: "it can't be read or written (\(detail)): look at its disk"
         }

@@ -73,7 +73,7 @@ extension PostgreSQLStore {
                 return false
             }
             commit.isCommitted = true
-            try noteCommitWithoutResults()
+            try noteCommitWithoutResults(commit.number)
             undecided = nil
             return true
         } catch {
@@ -115,8 +115,8 @@ extension PostgreSQLStore {
     }
 
     /// The transaction was committed, and the results of its statements were lost.
-    private func noteCommitWithoutResults() throws(StoreFault) {
-        noteCommitWithoutAnswer()
+    private func noteCommitWithoutResults(_ number: Int64) throws(StoreFault) {
+        noteCommitWithoutAnswer(number)
         try readKept()
         while try readEnded(atMost: Self.readCount) {}
     }

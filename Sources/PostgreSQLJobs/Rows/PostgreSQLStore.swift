@@ -108,6 +108,7 @@ final class PostgreSQLStore: JournalTables {
         let number = seat.batch + 1
         let commit = SentCommit(number, on: connection)
         begin()
+        seat.work.begin()
         open = connection
         defer { open = nil }
         do throws(StoreFault) {
@@ -140,6 +141,7 @@ final class PostgreSQLStore: JournalTables {
             throw seat.fault(.unfit, "the server has not committed a transaction")
         }
         seat.noteCommit()
+        seat.work.commit(commit.number)
         trust.extend(from: commit.sentAt)
         committedAt = commit.sentAt
         kept.commit()
@@ -171,7 +173,8 @@ final class PostgreSQLStore: JournalTables {
     }
 
     /// The transaction was committed, and its connection is lost.
-    func noteCommitWithoutAnswer() {
+    func noteCommitWithoutAnswer(_ number: Int64) {
+        seat.work.commit(number)
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
         open = nil
@@ -361,6 +364,7 @@ final class PostgreSQLStore: JournalTables {
     func accept(_ job: Job) throws(StoreFault) {
         if changed.hasAttempt(of: job.id) { try flush() }
         changed.accept(job)
+        seat.work.accept(job.id)
         try flushIfFull()
     }
 
@@ -380,6 +384,7 @@ final class PostgreSQLStore: JournalTables {
         if askedToEnd.contains(id) { try forgetAsked(id) }
         try forgetHolder(of: id)
         changed.end(id, attempt, outcome, at: now)
+        seat.work.end(id)
         try flushIfFull()
     }
 

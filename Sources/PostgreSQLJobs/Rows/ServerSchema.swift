@@ -7,7 +7,7 @@
 enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
-        tables + notes + views, submitting, nodes,
+        tables + notes + views, submitting, nodes, timelines,
     ]
 
     /// The version that this program makes.
@@ -173,6 +173,16 @@ enum ServerSchema {
         """,
         "COMMENT ON COLUMN workerd.nodes.commands IS 'Where others reach its Redis protocol.'",
         "COMMENT ON COLUMN workerd.nodes.requests IS 'Where others reach its HTTP.'",
+    ]
+
+    private static let timelines = [
+        """
+        ALTER TABLE workerd.seats ADD COLUMN system bigint, ADD COLUMN timeline bigint,
+            ADD COLUMN base bigint
+        """,
+        "COMMENT ON COLUMN workerd.seats.system IS 'The identifier of the server at the taking.'",
+        "COMMENT ON COLUMN workerd.seats.timeline IS 'The timeline of the server at the taking.'",
+        "COMMENT ON COLUMN workerd.seats.base IS 'The batch at the taking.'",
     ]
 
     /// The documentation of the columns, in the database itself.

@@ -13,7 +13,7 @@ internal import Journals
 /// - Thread: the journal's.
 final class NodeEntry {
     private let card: NodeCard
-    /// The number of this run, the same over all sessions.
+    /// The number of this run, the same over all sessions with a server and its timeline.
     private var id: Int64?
     /// The session that holds its lock.
     private weak var holder: ServerConnection?
@@ -63,6 +63,9 @@ final class NodeEntry {
         guard let place, !place.isLocal || connection.isOfThisMachine else { return nil }
         return place.url
     }
+
+    /// Has the daemon get another number: the server may not know the one that it has.
+    func renumber() { id = nil }
 
     private func number(on connection: ServerConnection) throws(ServerError) -> Int64 {
         if let id { return id }

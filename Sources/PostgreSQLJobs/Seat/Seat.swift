@@ -6,7 +6,10 @@
 //
 //     connection lost → connect → lock → read epoch and batch
 //         another epoch: another daemon has taken the seat; this one may not go on
+//         an older batch: the database is an older state of itself; the same
 //         this epoch: `batch` says whether the transaction in flight was committed
+//
+// A promoted standby has another timeline: Seat+Promotion.swift.
 //
 // The lock comes first, and the reading is a transaction of its own behind it: a snapshot from
 // before the lock would show an older batch.
@@ -47,9 +50,9 @@ final class Seat {
     private static let lockPause = Duration.milliseconds(20)
     /// How long the journal's thread waits for a server that does not answer: for a connection, for
     /// the lock of its earlier session, for a step of taking the seat again, and for a statement.
-    private static let connectPatience = Duration.milliseconds(100)
+    static let connectPatience = Duration.milliseconds(100)
     private static let relockPatience = Duration.milliseconds(200)
-    private static let stepPatience = Duration.seconds(1)
+    static let stepPatience = Duration.seconds(1)
     private static let statementPatience = Duration.seconds(4)
     /// The pause between two looks of a daemon that waits for the seat: two statements each.
     ///
@@ -57,10 +60,14 @@ final class Seat {
     private static let lookPause = SeatWatch.freeTime / 2
 
     let address: ServerAddress
-    private let entry: NodeEntry
-    private let log: StoreLog
+    /// The latest changes of this daemon.
+    let work = RecentWork()
+    let entry: NodeEntry
+    let log: StoreLog
     /// Opened when the store is to be closed: nothing is waited for any more.
-    private let closing: Latch
+    let closing: Latch
+    /// The file that has the newest server.
+    let known: KnownServer
     private let whenLost: @Sendable (StoreFault) -> Void
     private var live: ServerConnection? {
         willSet { if live != nil, newValue !== live { whenChanged?(nil) } }
@@ -71,11 +78,13 @@ final class Seat {
         didSet { if let live { whenChanged?(live.socket) } }
     }
     /// A connection that is being made, and one that has not taken the seat again yet.
-    private var connecting: ServerConnecting?
+    var connecting: ServerConnecting?
     private var candidate: ServerConnection?
+    var hosts: ServerHosts
     /// Whether the seat was taken: from then on a server that is away is not waited for.
-    private var isTaken = false
-    private var server: ServerIdentity?
+    private(set) var isTaken = false
+    /// The server of the latest connection that served; none is older.
+    var server: ServerIdentity?
     private(set) var epoch: Int64 = 0
     /// The number of the latest transaction that is known to be committed.
     private(set) var batch: Int64 = 0
@@ -83,13 +92,15 @@ final class Seat {
     private var loss: StoreFault?
 
     init(
-        _ address: ServerAddress, _ entry: NodeEntry, closing: Latch, log: StoreLog,
-        whenLost: @escaping @Sendable (StoreFault) -> Void
+        _ address: ServerAddress, _ entry: NodeEntry, known: KnownServer, closing: Latch,
+        log: StoreLog, whenLost: @escaping @Sendable (StoreFault) -> Void
     ) {
         self.address = address
         self.entry = entry
+        self.known = known
         self.closing = closing
         self.log = log
+        hosts = ServerHosts(of: address)
         self.whenLost = whenLost
     }
 
@@ -128,24 +139,37 @@ final class Seat {
         }
         try Migration(address, connection).run()
         try asking { () throws(ServerError) in
-            var parameters = Parameters()
-            parameters.add(Self.number)
-            parameters.add(ProcessStatistics.processID)
-            let row = try connection.rows(
-                """
-                UPDATE workerd.seats
-                SET epoch = epoch + 1, host = inet_client_addr()::text,
-                    process = $2::bigint::integer, taken_at = now()
-                WHERE id = $1::bigint::integer RETURNING epoch, batch
-                """, parameters
-            ).first
+            try enterEpoch(on: connection)
             try connection.send("COMMIT")
             try connection.synchronize()
-            epoch = row?.integer(0) ?? 0
-            batch = row?.integer(1) ?? 0
             try entry.enter(on: connection)
         }
+        try warnOfWeakPromise(on: connection)
         live = connection
+    }
+
+    /// Raises the epoch of the seat; part of a transaction.
+    private func enterEpoch(on connection: ServerConnection) throws(ServerError) {
+        guard let server else { preconditionFailure("a connection has a server") }
+        var parameters = Parameters()
+        parameters.add(Self.number)
+        parameters.add(ProcessStatistics.processID)
+        parameters.add(server.timeline.system)
+        parameters.add(server.timeline.number)
+        let row = try connection.rows(
+            """
+            UPDATE workerd.seats seat
+            SET epoch = seat.epoch + 1, host = inet_client_addr()::text,
+                process = $2::bigint::integer, taken_at = now(), base = seat.batch,
+                system = $3::bigint, timeline = $4::bigint
+            FROM workerd.seats earlier WHERE seat.id = $1::bigint::integer AND earlier.id = seat.id
+            RETURNING seat.epoch, seat.batch, earlier.system <> $3::bigint
+                OR earlier.timeline <> $4::bigint, earlier.timeline
+            """, parameters
+        ).first
+        epoch = row?.integer(0) ?? 0
+        batch = row?.integer(1) ?? 0
+        if row?.isTrue(2) == true { try leapNumbers(from: row?.integer(3), on: connection) }
     }
 
     /// The tables are read: from here on, no statement of this thread waits for long.
@@ -273,13 +297,18 @@ final class Seat {
                     (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
                         )::bigint,
                     (SELECT taken_at > pg_postmaster_start_time() FROM workerd.seats
+                        WHERE id = $2::bigint),
+                    (SELECT (to_jsonb(seat) ->> 'timeline')::bigint FROM workerd.seats seat
                         WHERE id = $2::bigint)
                 """, parameters
             ).first
         }
+        // Tables of an older version do not tell.
+        let timeline = row?.optionalInteger(3) ?? server?.timeline.number
         return watch.look(
             isHeld: row?.isTrue(0) ?? true, serverAge: .milliseconds(row?.integer(1) ?? 0),
-            wasTakenSince: row?.isTrue(2) ?? false, at: .now)
+            wasTakenSince: row?.isTrue(2) ?? false,
+            isPromoted: timeline != server?.timeline.number, at: .now)
     }
 
     /// The transaction of the next number was committed.
@@ -299,35 +328,6 @@ final class Seat {
     }
 
     // MARK: - Steps
-
-    private func connect() throws(StoreFault) -> ServerConnection {
-        let connection = try establish()
-        connection.patience = isTaken ? Self.stepPatience : nil
-        let found = try ServerIdentity(of: connection, address)
-        if let server, !server.isSame(as: found) {
-            throw lose("it is another database server than before, or an older state of it")
-        }
-        server = found
-        return connection
-    }
-
-    private func establish() throws(StoreFault) -> ServerConnection {
-        do throws(ServerError) {
-            let attempt: ServerConnecting
-            if let connecting {
-                attempt = connecting
-            } else {
-                attempt = try ServerConnecting(to: address.text)
-            }
-            connecting = nil
-            let patience = isTaken ? Self.connectPatience : ServerConnecting.limit
-            if let connection = try attempt.advance(for: patience) { return connection }
-            connecting = attempt
-        } catch {
-            throw fault(.away, "can't connect: \(error)")
-        }
-        throw fault(.away, "can't connect: the server does not answer")
-    }
 
     /// Ends the session that this process had before, if it still holds the lock.
     private func endEarlierSession(on connection: ServerConnection) throws(StoreFault) {
@@ -389,14 +389,17 @@ final class Seat {
         guard let row, row.integer(0) == epoch else {
             throw lose("another daemon has taken the seat")
         }
+        guard row.integer(1) >= batch else {
+            throw lose("the database is an older state of itself")
+        }
         return row.integer(1)
     }
 
     // MARK: - Faults
 
     /// The seat is another daemon's, or its database is not the one from before.
-    func lose(_ reason: String) -> StoreFault {
-        let lost = loss ?? fault(.lost, reason)
+    func lose(_ reason: String, _ kind: StoreFault.Kind = .lost) -> StoreFault {
+        let lost = loss ?? fault(kind, reason)
         if loss == nil {
             loss = lost
             leave()
@@ -420,7 +423,7 @@ final class Seat {
         return .ofServer(error, at: address)
     }
 
-    private func asking<Value>(
+    func asking<Value>(
         _ body: () throws(ServerError) -> Value
     ) throws(StoreFault) -> Value {
         do throws(ServerError) {

@@ -5,6 +5,9 @@ package struct SeatWatch {
     /// How long the lock must have been free, and in how many looks.
     package static let freeTime = Duration.seconds(1)
     static let lookCountMin = 3
+    /// The same on a promoted standby: its locks were always free, and the earlier daemon may trust
+    /// the old primary's last answer.
+    package static let promotedFreeTime = Duration.seconds(Trust.sessionSeconds)
     /// A server that has just started has freed all locks: their owners come back within this time.
     package static let grace = Duration.seconds(15)
 
@@ -20,18 +23,20 @@ package struct SeatWatch {
     ///   - age: for how long the server has been running.
     ///   - wasTakenSince: whether the seat was taken since the server's start: then that start has
     ///     not freed it.
+    ///   - isPromoted: whether the seat was last taken on an earlier timeline.
     /// - Returns: whether the seat may be taken.
     package mutating func look(
         isHeld: Bool, serverAge age: Duration, wasTakenSince: Bool = false,
-        at now: ContinuousClock.Instant
+        isPromoted: Bool = false, at now: ContinuousClock.Instant
     ) -> Bool {
-        guard !isHeld, wasTakenSince || age >= Self.grace else {
+        guard !isHeld, wasTakenSince || isPromoted || age >= Self.grace else {
             self = SeatWatch()
             return false
         }
         lookCount += 1
         let since = freeSince ?? now
         freeSince = since
-        return lookCount >= Self.lookCountMin && now - since >= Self.freeTime
+        let freeTime = isPromoted ? Self.promotedFreeTime : Self.freeTime
+        return lookCount >= Self.lookCountMin && now - since >= freeTime
     }
 }

@@ -15,10 +15,12 @@ struct ServerIdentity {
     }
 
     let session: Session
-    private let system: Int64
-    private let timeline: Int64
+    let timeline: ServerTimeline
 
     /// Inspects a new connection and sets up its session.
+    ///
+    /// The timeline is that of the log being written. That of the latest checkpoint stays the old
+    /// one for minutes after a promotion.
     ///
     /// - Throws: `unfit` for a server that is too old, an encoding other than UTF-8, or a pooler in
     ///   between; `away` for one that only reads.
@@ -42,15 +44,18 @@ struct ServerIdentity {
         do throws(ServerError) {
             row = try connection.rows(
                 """
-                SELECT pg_backend_pid(), pg_is_in_recovery(), s.system_identifier, c.timeline_id,
+                SELECT pg_backend_pid(), pg_is_in_recovery(), s.system_identifier,
+                    CASE WHEN NOT pg_is_in_recovery() THEN
+                        ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)
+                            )::bit(32)::bigint END,
                     (SELECT backend_start::text FROM pg_stat_activity
                         WHERE pid = pg_backend_pid())
-                FROM pg_control_system() s, pg_control_checkpoint() c
+                FROM pg_control_system() s
                 """
             ).first
             _ = try connection.rows(Self.settings)
         } catch {
-            throw error.isLost
+            throw error.isLost || error.isLate
                 ? fault(.away, "can't connect: \(error)") : .ofServer(error, at: address)
         }
         guard let row else { throw fault(.unfit, "the server does not say what it is") }
@@ -63,17 +68,11 @@ struct ServerIdentity {
         guard !row.isTrue(1) else {
             throw fault(
                 .away,
-                "the server is a standby that can only be read: connect to its primary, or add "
-                    + "target_session_attrs=read-write")
+                "the server is a standby that can only be read: connect to its primary, or name "
+                    + "all servers, as in postgresql://host1,host2/jobs")
         }
         session = Session(process: row.integer(0), startedAt: row.text(4))
-        system = row.integer(2)
-        timeline = row.integer(3)
-    }
-
-    /// Whether nothing that this server has committed can be unknown to another one.
-    func isSame(as other: ServerIdentity) -> Bool {
-        system == other.system && timeline == other.timeline
+        timeline = ServerTimeline(system: row.integer(2), number: row.integer(3))
     }
 
     /// The settings of a session.

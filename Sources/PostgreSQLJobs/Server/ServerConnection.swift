@@ -31,6 +31,8 @@ internal import CPostgreSQL
 
     /// How long an answer is waited for; nil for as long as it takes.
     var patience: Duration?
+    /// Whether a commit was answered before a standby had it, as its wait was cancelled.
+    private var isDoubtful = false
     /// The first error of the statements whose results are being read.
     private var failure: ServerError?
 
@@ -39,13 +41,28 @@ internal import CPostgreSQL
     /// - Throws: why it does not serve.
     init(_ handle: OpaquePointer) throws(ServerError) {
         unsafe self.handle = unsafe handle
-        unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        unsafe PQsetNoticeReceiver(handle, Self.note, Unmanaged.passUnretained(self).toOpaque())
         // Otherwise a send could wait for a server that has stopped reading.
         guard unsafe PQsetnonblocking(handle, 1) == 0, unsafe PQenterPipelineMode(handle) == 1
         else { throw lost }
     }
 
     deinit { unsafe PQfinish(handle) }
+
+    /// Notes a warning of the server.
+    ///
+    /// - Source: SyncRepWaitForLSN in PostgreSQL's syncrep.c.
+    private static let note: PQnoticeReceiver = { context, result in
+        guard let context = unsafe context, let result = unsafe result,
+            let function = unsafe PQresultErrorField(result, fieldOfFunction),
+            unsafe String(cString: function) == "SyncRepWaitForLSN"
+        else { return }
+        unsafe Unmanaged<ServerConnection>.fromOpaque(context).takeUnretainedValue().isDoubtful =
+            true
+    }
+
+    /// PG_DIAG_SOURCE_FUNCTION, a macro that Swift does not see.
+    private static let fieldOfFunction = Int32(UInt8(ascii: "R"))
 
     // MARK: - Properties of the server
 
@@ -188,6 +205,9 @@ internal import CPostgreSQL
             readCount += 1
         }
         if let failure { throw failure }
+        if isDoubtful {
+            throw ServerError(code: "", message: "the wait for a standby was cancelled")
+        }
     }
 
     /// Waits until a result can be read without waiting.

@@ -362,6 +362,16 @@ struct AwayDatabaseTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a database that has gone back in time is refused`() throws {
+        let scene = try Scene()
+        defer { scene.daemon.kill() }
+        _ = try scene.client.perform("images", "echo", "before")
+        try scene.sql("UPDATE workerd.seats SET batch = batch - 5; \(Scene.endSession)")
+        #expect(try scene.daemon.end() == "exit status 69")
+        #expect(scene.daemon.log.contains("the database is an older state of itself"))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `a daemon whose epoch is over writes nothing more and ends`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let daemon = try TestDaemon(
