@@ -205,13 +205,19 @@ struct PromotionTests {
             }
             let before = try seat()
 
-            // A session of the new one ends: the old one is the first of the address.
+            // Only the old one can be reached for a while.
             let next = try scene.daemon.connect()
+            try scene.standby.run("ALTER DATABASE jobs ALLOW_CONNECTIONS false")
             try scene.standby.run(
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE application_name = 'workerd'
                 """)
+            try eventually("the old one is refused") {
+                _ = try next.call("PERFORM", "images", "echo", "refused")
+                return scene.daemon.log.contains("an old primary whose standby was promoted")
+            }
+            try scene.standby.run("ALTER DATABASE jobs ALLOW_CONNECTIONS true")
             try eventually("jobs are accepted again") {
                 try next.call("PERFORM", "images", "echo", "second").integer != nil
             }
