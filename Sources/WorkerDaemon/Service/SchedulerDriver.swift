@@ -305,9 +305,7 @@ final class SchedulerDriver {
     // MARK: - Effects
 
     private func carryOut() {
-        guard unsafe !uncheckedScheduler.effects.isEmpty,
-            unsafe !uncheckedScheduler.effects.areBeingCarriedOut
-        else { return look() }
+        guard unsafe uncheckedScheduler.hasNewEffects else { return look() }
         unsafe uncheckedScheduler.effects.areBeingCarriedOut = true
         while let effect = unsafe uncheckedScheduler.effects.next() {
             switch effect {
@@ -399,7 +397,7 @@ final class SchedulerDriver {
         let context = JobContext(job, handler, on: group, by: runner)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
-        if needsWatch || scheduler.audience.watches.isWatched(job.id) { listen(to: job) }
+        if unsafe needsWatch || uncheckedScheduler.isWatched(job.id) { listen(to: job) }
         guard group.members.count > 1, context.details.thread == group.name else {
             return submit(job, context)
         }
