@@ -392,8 +392,8 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
-        let indexes = job.indexes
-        let (group, handler) = (groupsByIndex[indexes.group], handlersByIndex[indexes.selector])
+        let group = unsafe uncheckedGroupsByIndex[job.groupIndex]
+        let handler = unsafe uncheckedHandlersByIndex[job.selectorIndex]
         let context = JobContext(job, handler, on: group, by: runner)
         job.attempt = context
         let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
