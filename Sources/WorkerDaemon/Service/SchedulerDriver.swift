@@ -288,7 +288,7 @@ final class SchedulerDriver {
         }
         // Only what follows a failure has a date: any other end is as well told at the time of the
         // input before.
-        if completion.outcome.state == .failed {
+        if case .failed = completion.state {
             unsafe uncheckedScheduler.advance(to: Self.time(clocks))
         }
         unsafe uncheckedScheduler.ended(completion)

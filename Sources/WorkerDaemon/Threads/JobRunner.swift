@@ -104,7 +104,7 @@ final class JobRunner: Sendable {
 
     private func report(_ completion: Completion, of job: JobContext) {
         let holdsUpOthers =
-            job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
+            job.retry.blocks && completion.state == .failed && !job.isCancelRequested
             && completion.retry != .never && job.retry.follows(attempt: job.attempt)
         if holdsUpOthers {
             reportAndWait(completion)
