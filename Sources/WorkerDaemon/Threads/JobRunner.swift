@@ -102,7 +102,7 @@ final class JobRunner: Sendable {
         return true
     }
 
-    private func report(_ completion: Completion, of job: JobContext) {
+    private func report(_ completion: consuming Completion, of job: JobContext) {
         let holdsUpOthers =
             job.retry.blocks && completion.state == .failed && !job.isCancelRequested
             && completion.retry != .never && job.retry.follows(attempt: job.attempt)
