@@ -18,8 +18,8 @@ final class SchedulerDriver {
     let clocks: Clocks
     /// The threads behind each group of the scheduler, by its index; also of removed groups.
     var groupsByIndex: [WorkerGroup] {
-        _read { yield unsafe uncheckedGroupsByIndex }
-        _modify { yield unsafe &uncheckedGroupsByIndex }
+        _read { yield surroundings.groupsByIndex }
+        _modify { yield &surroundings.groupsByIndex }
     }
     /// The threads that are served.
     var groups: [WorkerGroup]
@@ -73,7 +73,6 @@ final class SchedulerDriver {
         _modify { yield unsafe &uncheckedHandlersByIndex }
     }
     // SAFETY: as the scheduler; changed by reloads, which nothing overlaps.
-    @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
     @exclusivity(unchecked) private var uncheckedHandlersByIndex: [Handler]
     @exclusivity(unchecked) private var uncheckedFigures: AttemptFigures?
     /// The waits of reloads, and the threads that they have replaced.
@@ -100,7 +99,6 @@ final class SchedulerDriver {
         children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
     ) {
         self.groups = groups
-        unsafe uncheckedGroupsByIndex = groups
         self.handlers = handlers
         self.children = children
         self.loop = loop
@@ -112,7 +110,7 @@ final class SchedulerDriver {
         self.startedAt = startedAt
         let sorted = handlers.sorted { $0.key < $1.key }
         unsafe uncheckedHandlersByIndex = sorted.map(\.value)
-        surroundings = SchedulerSurroundings()
+        surroundings = SchedulerSurroundings(groups)
         unsafe uncheckedScheduler = JobScheduler(
             groups.enumerated().map { index, group in
                 ThreadGroup(
@@ -392,7 +390,7 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
-        let group = unsafe uncheckedGroupsByIndex[job.groupIndex]
+        let group = groupsByIndex[job.groupIndex]
         let handler = unsafe uncheckedHandlersByIndex[job.selectorIndex]
         let context = JobContext(job, handler, on: group, by: runner)
         job.attempt = context
