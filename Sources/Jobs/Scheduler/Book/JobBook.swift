@@ -20,7 +20,7 @@ package struct JobBook {
     /// How much it keeps.
     package private(set) var limits: StoreLimits
     /// The slot of each job in `chain`.
-    private var slots: [JobID: UInt32] = [:]
+    private var slots = JobTable()
     private var chain = LinkedSlots<JobEntry>()
     private var ends = LinkedSlots<JobEntry>.Chain()
     var spares = SpareEntries()
@@ -118,7 +118,7 @@ package struct JobBook {
     ///
     /// Inlined: a call copies the book, which is 300 bytes.
     @inline(__always)
-    package func entry(_ id: JobID) -> JobEntry? { slots[id].flatMap { chain[Int($0)] } }
+    package func entry(_ id: JobID) -> JobEntry? { slots[id].flatMap { chain[$0] } }
 
     /// The active job of a number.
     package func active(_ id: JobID) -> JobEntry? {
@@ -155,7 +155,7 @@ package struct JobBook {
 
     /// A failed job runs again.
     mutating func activate(_ entry: JobEntry) {
-        guard let slot = slots[entry.id].map({ Int($0) }), let before = chain[slot],
+        guard let slot = slots[entry.id], let before = chain[slot],
             !before.isActive
         else { return }
         entry.tally = before.tally
@@ -213,7 +213,7 @@ package struct JobBook {
         if entry.isActive { activeCount += 1 }
         entry.tally = tally
         let id = entry.id
-        slots[id] = UInt32(truncatingIfNeeded: chain.append(entry, to: &ends))
+        slots.insert(chain.append(entry, to: &ends), for: id)
     }
 
     /// Lets `event` happen to a job.
@@ -367,9 +367,9 @@ package struct JobBook {
         // A listing goes on where it ended: that job is mostly there still.
         let former = hasAdopted ? nil : slots[span.isAscending ? span.after : span.before]
         guard span.isAscending else {
-            return former.flatMap { chain.slot(before: Int($0)) } ?? ends.last
+            return former.flatMap { chain.slot(before: $0) } ?? ends.last
         }
-        return former.flatMap { chain.slot(after: Int($0)) } ?? ends.first
+        return former.flatMap { chain.slot(after: $0) } ?? ends.first
     }
 
     /// The number of jobs kept, of one thread or all, in one state or any.
@@ -420,9 +420,9 @@ package struct JobBook {
 
     /// Forgets a job.
     private mutating func drop(_ id: JobID) {
-        guard let slot = slots.removeValue(forKey: id),
-            var entry = chain.remove(Int(slot), from: &ends)
-        else { return }
+        guard let slot = slots.remove(id), var entry = chain.remove(slot, from: &ends) else {
+            return
+        }
         if entry.isActive { deactivate(entry) }
         uncount(entry)
         spares.keep(&entry)
