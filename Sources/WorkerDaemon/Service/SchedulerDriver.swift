@@ -390,17 +390,20 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
-        let group = groupsByIndex[job.groupIndex]
-        let handler = unsafe uncheckedHandlersByIndex[job.selectorIndex]
-        let context = JobContext(job, handler, on: group, by: runner)
+        // From here on the context has them: each further reference would be counted.
+        let context = JobContext(
+            job, handlersByIndex[job.selectorIndex], on: groupsByIndex[job.groupIndex],
+            by: runner)
         job.attempt = context
-        let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
+        let needsWatch =
+            context.handler.mayNotListen && context.handler.timeout(of: context.options) != nil
         if unsafe needsWatch || uncheckedScheduler.isWatched(job.id) { listen(to: job) }
-        guard group.members.count > 1, context.details.thread == group.name else {
+        guard context.group.members.count > 1, context.details.thread == context.group.name else {
             return submit(job, context)
         }
-        let isForWorkers = handler.isForWorkers && exchange.inherited[job.id] == nil
-        let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
+        let isForWorkers = context.handler.isForWorkers && exchange.inherited[job.id] == nil
+        let waits = exchange.lobby.keep(job, context, of: context.group, isForWorkers: isForWorkers)
+        {
             [unowned self] in submit(job, context)
         }
         if !waits { submit(job, context) }
@@ -408,20 +411,18 @@ final class SchedulerDriver {
 
     private func submit(_ job: JobEntry, _ context: JobContext) {
         guard runner != nil else { return }
-        let pool = context.group.pool
         do throws(SubmitError) {
-            let details = context.details
-            let key = details.options.key.map { SubmitKey($0) }
-            let priority = details.priority.submitPriority
+            let key = context.details.options.key.map { SubmitKey($0) }
+            let priority = context.details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
             if case .worker(let selector) = context.handler.kind {
-                (ticket, owed) = try pool.submitOwingWake(
-                    onThread: details.thread, priority: priority, key: key,
+                (ticket, owed) = try context.group.pool.submitOwingWake(
+                    onThread: context.details.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))
             } else {
                 // A closure that captures one object is that object: it takes no memory of its own.
-                (ticket, owed) = try pool.submitOwingWake(
-                    onThread: details.thread, priority: priority, key: key
+                (ticket, owed) = try context.group.pool.submitOwingWake(
+                    onThread: context.details.thread, priority: priority, key: key
                 ) { context.perform() }
             }
             context.note(ticket)
