@@ -55,8 +55,11 @@ enum DecimalInteger {
         output.append(addingCapacity: Digits.countMax + 4) { span in
             if let prefix { span.append(prefix) }
             if value < 0 { span.append(ASCII.minus) }
-            if value.magnitude < 10 {
-                span.append(ASCII.zero &+ UInt8(truncatingIfNeeded: value.magnitude))
+            // Nearly every length has one digit or two.
+            if value.magnitude < 100 {
+                let small = UInt8(truncatingIfNeeded: value.magnitude)
+                if small >= 10 { span.append(ASCII.zero &+ small / 10) }
+                span.append(ASCII.zero &+ small % 10)
             } else {
                 Digits(value.magnitude).append(to: &span)
             }

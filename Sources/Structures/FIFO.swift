@@ -46,6 +46,10 @@ package struct FIFO<Element> {
         count += 1
     }
 
+    /// The first element, or `nil` if there is none.
+    @inlinable
+    package var first: Element? { count > 0 ? slots[head] : nil }
+
     /// Takes the first element, or returns `nil` if there is none.
     @inlinable
     package mutating func popFirst() -> Element? {

@@ -63,7 +63,9 @@ extension JobScheduler {
         let (state, dueAt, expiresAt) = (accepted.state, accepted.dueAt, accepted.expiresAt)
         // The job then moves into its entry: one in memory only is never copied.
         let new = queue == nil ? nil : NewJob(accepted, isParked: isParked, from: submitted)
-        let job = isParked ? nil : enter(consume accepted, selector, group, queue, byteCount)
+        let job =
+            isParked
+            ? nil : enter(consume accepted, selector.index, consume group, queue, byteCount)
         guard let queue, let new else {
             if let claim { names.give(claim, to: id, at: now) { book.active($0) != nil } }
             if let job {
@@ -114,11 +116,11 @@ extension JobScheduler {
 
     /// Takes a new job into memory.
     private mutating func enter(
-        _ accepted: consuming Job, _ selector: consuming JobSelector,
-        _ group: consuming ThreadGroup, _ queue: JobQueue?, _ byteCount: Int
+        _ accepted: consuming Job, _ selectorIndex: Int, _ group: consuming ThreadGroup,
+        _ queue: JobQueue?, _ byteCount: Int
     ) -> JobEntry {
         let isDelayed = accepted.state == .delayed
-        let job = entry(accepted, selector, group, queue)
+        let job = entry(accepted, selectorIndex, group, queue)
         job.move(to: .committing)
         book.keep(job)
         if let queue {
@@ -130,12 +132,13 @@ extension JobScheduler {
 
     /// A job that is in memory from now on.
     mutating func entry(
-        _ job: consuming Job, _ selector: consuming JobSelector, _ group: consuming ThreadGroup,
+        _ job: consuming Job, _ selectorIndex: Int, _ group: consuming ThreadGroup,
         _ queue: consuming JobQueue?
     ) -> JobEntry {
         let orders = orders.orders(
             thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.key)
-        let entry = book.spares.entry(job, selector, of: group, orders: orders, queue: queue)
+        let entry = book.spares.entry(
+            job, selectorIndex: selectorIndex, of: group, orders: orders, queue: queue)
         if entry.expiresAt != .max { watchExpiry(of: entry) }
         return entry
     }

@@ -6,6 +6,8 @@ package struct Completion: Sendable {
     /// Which attempt it was.
     package let attemptNumber: Int
     package let outcome: Outcome
+    /// The state that the outcome leaves the job in; kept beside it, as asking it copies it.
+    package let state: JobState
     package let thread: String
     /// In Unix milliseconds.
     package let startedAt: Int64
@@ -20,6 +22,7 @@ package struct Completion: Sendable {
         self.job = job
         self.attemptNumber = attemptNumber
         self.outcome = outcome
+        state = outcome.state
         self.thread = thread
         self.startedAt = startedAt
         self.endedAt = endedAt
@@ -37,23 +40,23 @@ extension JobScheduler {
 
     /// An attempt has ended.
     package mutating func ended(_ completion: Completion) {
-        let (id, outcome) = (completion.job, completion.outcome)
-        let entry = book.entry(id)
-        let job = entry.flatMap { $0.isActive ? $0 : nil }
-        if let job {
-            if outcome.state == .done || outcome.state == .failed { job.group.ends.count += 1 }
+        let state = completion.state
+        let job = book.entry(completion.job)
+        let wasActive = job?.isActive == true
+        if wasActive, let job {
+            if state == .done || state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
-            if outcome.state == .failed, job.mayRetry, !job.isInterrupted,
+            if state == .failed, job.mayRetry, !job.isInterrupted,
                 completion.retry != .never,
                 job.isStored || !stage.isRefusing && isServed(job) && job.group.isServed
             {
                 return retry(job, completion)
             }
-            if job.isInterrupted, outcome.state != .done { return requeue(job) }
-            recordEnd(of: job, completion.attempt, outcome, at: completion.endedAt)
+            if job.isInterrupted, state != .done { return requeue(job) }
+            recordEnd(of: job, completion.attempt, completion.outcome, at: completion.endedAt)
         }
-        keepEnd(completion, of: entry, isStored: job?.isStored == true)
-        if let job { leave(job, JobAnswer(outcome, of: id)) }
+        keepEnd(completion, of: job, isStored: wasActive && job?.isStored == true)
+        if wasActive, let job { leave(job, JobAnswer(completion.outcome, of: completion.job)) }
         if audience.awaitsRoom { effects.append(.roomMayBe) }
         endReleases()
     }
@@ -63,7 +66,7 @@ extension JobScheduler {
     private mutating func keepEnd(
         _ completion: Completion, of entry: JobEntry?, isStored: Bool
     ) {
-        let (id, outcome) = (completion.job, completion.outcome)
+        let id = completion.job
         // The clients that watch it are told of each step.
         if audience.followsChanges || !audience.watches.isEmpty {
             began(id, on: completion.thread, at: completion.startedAt)
@@ -71,10 +74,12 @@ extension JobScheduler {
         do throws(JobStoreError) {
             guard let entry else { throw .unknownJob(id) }
             try book.finish(
-                entry, outcome, on: completion.thread, from: completion.startedAt,
+                entry, completion.outcome, on: completion.thread, from: completion.startedAt,
                 at: completion.endedAt, keepsPayload: !isStored)
-            if !audience.watches.isEmpty { tellWatchers(.finish(outcome), of: id) }
-            if audience.followsChanges { tell(.finish(outcome), of: entry, at: completion.endedAt) }
+            if !audience.watches.isEmpty { tellWatchers(.finish(completion.outcome), of: id) }
+            if audience.followsChanges {
+                tell(.finish(completion.outcome), of: entry, at: completion.endedAt)
+            }
         } catch {
             effects.note(.error, "job \(id): \(error); please report this fault")
         }

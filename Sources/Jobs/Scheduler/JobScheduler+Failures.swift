@@ -160,7 +160,7 @@ extension JobScheduler {
         else { return false }
         apply(.runAgain, to: id)
         guard let job = book.job(id) else { return false }
-        let again = entry(job, selector, group, nil)
+        let again = entry(job, selector.index, group, nil)
         again.move(to: .committing)
         book.activate(again)
         if audience.notesOldestWaiting { note(waiting: again) }

@@ -82,7 +82,7 @@ extension JobScheduler {
         _ job: Job, _ queue: JobQueue, as part: JobQueue.Part? = nil
     ) -> JobEntry? {
         guard let selector = served.knownSelector(job.selector) else { return nil }
-        let adopted = entry(job, selector, queue.group, queue)
+        let adopted = entry(job, selector.index, queue.group, queue)
         adopted.part = part ?? (job.state == .delayed ? .delayed : .inTurn)
         adopted.move(to: .committing)
         guard book.adopt(adopted) else {

@@ -80,6 +80,14 @@ package struct JobScheduler: ~Copyable {
     /// due.
     package var nextAlarm: Int64? { alarms.first }
 
+    /// Whether the driver has something to do, and does not do it already.
+    ///
+    /// Asked here: a call to a part of the scheduler copies the part.
+    package var hasNewEffects: Bool { !effects.isEmpty && !effects.areBeingCarriedOut }
+
+    /// Whether a client watches a job.
+    package func isWatched(_ id: JobID) -> Bool { audience.watches.isWatched(id) }
+
     /// Whether clients are throttled because too many bytes await their commit.
     package var throttlesClients: Bool { store.commits.isFull }
 

@@ -89,18 +89,25 @@ struct CommandTable {
     func find(
         _ command: Command, for session: Session
     ) throws(WireError) -> CommandSpecification {
-        let standing = session.standing
         // By far the most frequent one is found without making a string of its name.
-        let isPerform = command.matches(0, "PERFORM")
-        let name = isPerform ? perform.name : command.text(at: 0).lowercased()
-        guard let found = isPerform ? perform : byName[name] else {
-            if standing == .stranger { throw Self.authenticationRequired }
+        if command.matches(0, "PERFORM") { return try check(command, perform, session) }
+        let name = command.text(at: 0).lowercased()
+        guard let found = byName[name] else {
+            if session.standing == .stranger { throw Self.authenticationRequired }
             throw WireError(.err, "unknown command \(quoted(name)); COMMAND LIST names them all")
         }
+        return try check(command, found, session)
+    }
+
+    private func check(
+        _ command: Command, _ found: CommandSpecification, _ session: Session
+    ) throws(WireError) -> CommandSpecification {
+        let standing = session.standing
         if standing == .stranger, !found.permission.contains(.unauthenticated) {
             throw Self.authenticationRequired
         }
         guard found.arity.contains(command.count) else {
+            let name = command.text(at: 0).lowercased()
             let usage = found.usage.isEmpty ? "" : "; usage: \(name.uppercased()) \(found.usage)"
             throw WireError(.err, "wrong number of arguments for '\(name)' command\(usage)")
         }

@@ -326,8 +326,14 @@ public final class JobContext: Sendable {
     }
 
     /// Drops the closure that asks the job to end early: the job is over.
-    func end() {
-        state.withLock { $0.onCancel = nil }
+    ///
+    /// - Returns: when the run began; nil if it has not.
+    @discardableResult
+    func end() -> Int64? {
+        state.withLock {
+            $0.onCancel = nil
+            return $0.run?.startedAt
+        }
     }
 
     private func leaveWaiting(for next: UInt8) -> Bool { leave(0, for: next) }

@@ -18,8 +18,8 @@ final class SchedulerDriver {
     let clocks: Clocks
     /// The threads behind each group of the scheduler, by its index; also of removed groups.
     var groupsByIndex: [WorkerGroup] {
-        _read { yield unsafe uncheckedGroupsByIndex }
-        _modify { yield unsafe &uncheckedGroupsByIndex }
+        _read { yield surroundings.groupsByIndex }
+        _modify { yield &surroundings.groupsByIndex }
     }
     /// The threads that are served.
     var groups: [WorkerGroup]
@@ -73,7 +73,6 @@ final class SchedulerDriver {
         _modify { yield unsafe &uncheckedHandlersByIndex }
     }
     // SAFETY: as the scheduler; changed by reloads, which nothing overlaps.
-    @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
     @exclusivity(unchecked) private var uncheckedHandlersByIndex: [Handler]
     @exclusivity(unchecked) private var uncheckedFigures: AttemptFigures?
     /// The waits of reloads, and the threads that they have replaced.
@@ -100,7 +99,6 @@ final class SchedulerDriver {
         children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
     ) {
         self.groups = groups
-        unsafe uncheckedGroupsByIndex = groups
         self.handlers = handlers
         self.children = children
         self.loop = loop
@@ -112,7 +110,7 @@ final class SchedulerDriver {
         self.startedAt = startedAt
         let sorted = handlers.sorted { $0.key < $1.key }
         unsafe uncheckedHandlersByIndex = sorted.map(\.value)
-        surroundings = SchedulerSurroundings()
+        surroundings = SchedulerSurroundings(groups)
         unsafe uncheckedScheduler = JobScheduler(
             groups.enumerated().map { index, group in
                 ThreadGroup(
@@ -299,7 +297,7 @@ final class SchedulerDriver {
         }
         // Only what follows a failure has a date: any other end is as well told at the time of the
         // input before.
-        if completion.outcome.state == .failed {
+        if case .failed = completion.state {
             unsafe uncheckedScheduler.advance(to: Self.time(clocks))
         }
         unsafe uncheckedScheduler.ended(completion)
@@ -316,9 +314,7 @@ final class SchedulerDriver {
     // MARK: - Effects
 
     private func carryOut() {
-        guard unsafe !uncheckedScheduler.effects.isEmpty,
-            unsafe !uncheckedScheduler.effects.areBeingCarriedOut
-        else { return look() }
+        guard unsafe uncheckedScheduler.hasNewEffects else { return look() }
         unsafe uncheckedScheduler.effects.areBeingCarriedOut = true
         while let effect = unsafe uncheckedScheduler.effects.next() {
             switch effect {
@@ -405,17 +401,20 @@ final class SchedulerDriver {
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
         job.isOfferPending = false
-        let indexes = job.indexes
-        let (group, handler) = (groupsByIndex[indexes.group], handlersByIndex[indexes.selector])
-        let context = JobContext(job, handler, on: group, by: runner)
+        // From here on the context has them: each further reference would be counted.
+        let context = JobContext(
+            job, handlersByIndex[job.selectorIndex], on: groupsByIndex[job.groupIndex],
+            by: runner)
         job.attempt = context
-        let needsWatch = handler.mayNotListen && handler.timeout(of: context.options) != nil
-        if needsWatch || scheduler.audience.watches.isWatched(job.id) { listen(to: job) }
-        guard group.members.count > 1, context.details.thread == group.name else {
+        let needsWatch =
+            context.handler.mayNotListen && context.handler.timeout(of: context.options) != nil
+        if unsafe needsWatch || uncheckedScheduler.isWatched(job.id) { listen(to: job) }
+        guard context.group.members.count > 1, context.details.thread == context.group.name else {
             return submit(job, context)
         }
-        let isForWorkers = handler.isForWorkers && exchange.inherited[job.id] == nil
-        let waits = exchange.lobby.keep(job, context, of: group, isForWorkers: isForWorkers) {
+        let isForWorkers = context.handler.isForWorkers && exchange.inherited[job.id] == nil
+        let waits = exchange.lobby.keep(job, context, of: context.group, isForWorkers: isForWorkers)
+        {
             [unowned self] in submit(job, context)
         }
         if !waits { submit(job, context) }
@@ -423,20 +422,18 @@ final class SchedulerDriver {
 
     private func submit(_ job: JobEntry, _ context: JobContext) {
         guard runner != nil else { return }
-        let pool = context.group.pool
         do throws(SubmitError) {
-            let details = context.details
-            let key = details.options.key.map { SubmitKey($0) }
-            let priority = details.priority.submitPriority
+            let key = context.details.options.key.map { SubmitKey($0) }
+            let priority = context.details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
             if case .worker(let selector) = context.handler.kind {
-                (ticket, owed) = try pool.submitOwingWake(
-                    onThread: details.thread, priority: priority, key: key,
+                (ticket, owed) = try context.group.pool.submitOwingWake(
+                    onThread: context.details.thread, priority: priority, key: key,
                     delegating: RemoteWork(context, selector))
             } else {
                 // A closure that captures one object is that object: it takes no memory of its own.
-                (ticket, owed) = try pool.submitOwingWake(
-                    onThread: details.thread, priority: priority, key: key
+                (ticket, owed) = try context.group.pool.submitOwingWake(
+                    onThread: context.details.thread, priority: priority, key: key
                 ) { context.perform() }
             }
             context.note(ticket)

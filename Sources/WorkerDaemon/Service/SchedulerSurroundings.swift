@@ -8,15 +8,25 @@ internal import WorkerThreads
 ///
 /// Confined to the driver's thread.
 final class SchedulerSurroundings: SchedulerEnvironment {
+    /// The threads behind each group of the scheduler, by its index; also of removed groups.
+    ///
+    /// Here, because each new job asks about its group.
+    var groupsByIndex: [WorkerGroup] {
+        _read { yield unsafe uncheckedGroupsByIndex }
+        _modify { yield unsafe &uncheckedGroupsByIndex }
+    }
     /// The driver, until it is closed: not weak, as `WorkerExchange.door`.
     var driver: SchedulerDriver? {
         _read { yield unsafe uncheckedDriver }
         _modify { yield unsafe &uncheckedDriver }
     }
-    // SAFETY: as the driver's scheduler.
+    // SAFETY: as the driver's scheduler; the groups are changed by reloads, which nothing overlaps.
     @exclusivity(unchecked) private var uncheckedDriver: SchedulerDriver?
+    @exclusivity(unchecked) private var uncheckedGroupsByIndex: [WorkerGroup]
 
-    private var groups: [WorkerGroup] { driver?.groupsByIndex ?? [] }
+    init(_ groupsByIndex: [WorkerGroup]) { unsafe uncheckedGroupsByIndex = groupsByIndex }
+
+    private var groups: [WorkerGroup] { driver == nil ? [] : groupsByIndex }
 
     func withdraw(_ attempt: AnyObject) -> Bool { (attempt as? JobContext)?.withdraw() ?? true }
 
@@ -29,14 +39,16 @@ final class SchedulerSurroundings: SchedulerEnvironment {
     func written(by attempt: AnyObject) -> WrittenBytes? { (attempt as? JobContext)?.written }
 
     func waitingCount(of group: ThreadGroup) -> Int {
-        guard let group = driver?.groupsByIndex[group.index] else { return 0 }
-        return group.pool.waitingCount + group.awaitingWorkerCount.load(ordering: .relaxed)
-            + (driver?.exchange.lobby.count(of: group) ?? 0)
+        guard let driver else { return 0 }
+        let threads = groupsByIndex[group.index]
+        return threads.pool.waitingCount + threads.awaitingWorkerCount.load(ordering: .relaxed)
+            + driver.exchange.lobby.count(of: threads)
     }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
-        guard let group = driver?.groupsByIndex[group.index] else { return true }
-        return (try? group.pool.isStopped(onThread: thread)) != false
+        guard unsafe uncheckedDriver != nil else { return true }
+        let pool = unsafe uncheckedGroupsByIndex[group.index].pool
+        return (try? pool.isStopped(onThread: thread)) != false
     }
 
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)] {

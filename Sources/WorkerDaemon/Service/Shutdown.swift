@@ -149,7 +149,7 @@ final class Shutdown {
         var patience = Duration.zero
         driver.input { $0.interruptAll(except: left) }
         for job in driver.scheduler.book.activeJobs {
-            switch driver.handlers[job.selector.name]?.kind {
+            switch driver.handlers[job.details.selector]?.kind {
             case .program(let selector):
                 patience = max(patience, selector.graceAfterTerm + Self.patienceWithKilled)
             case .closure, .task, .worker, nil:

@@ -119,9 +119,9 @@ final class JobRunner: Sendable {
         return job.isWaiting || job.isWithdrawn
     }
 
-    private func report(_ completion: Completion, of job: JobContext) {
+    private func report(_ completion: consuming Completion, of job: JobContext) {
         let holdsUpOthers =
-            job.retry.blocks && completion.outcome.state == .failed && !job.isCancelRequested
+            job.retry.blocks && completion.state == .failed && !job.isCancelRequested
             && completion.retry != .never && job.retry.follows(attempt: job.attempt)
         if holdsUpOthers {
             // Another job could be one behind this one.

@@ -158,7 +158,7 @@ final class WorkerGroup: Sendable {
         _ job: JobContext, _ outcome: Outcome, on member: Member, as remote: RemoteJob? = nil,
         store: (any JobStore)?, _ failures: FailureLog
     ) -> Completion? {
-        guard job.finish(), let run = job.run else {
+        guard job.finish(), let startedAt = job.end() else {
             // Another thread has replaced this one, and owns the member's figures.
             letGo(of: job, member)
             return nil
@@ -167,7 +167,6 @@ final class WorkerGroup: Sendable {
             let isMarked = store.noteDone(job.id, attempt: job.attempt, result: result)
             remote?.isEndMarked.store(isMarked, ordering: .releasing)
         }
-        job.end()
         member.current.withLock { $0 = nil }
         switch outcome.state {
         case .done: member.doneCount.add(1, ordering: .relaxed)
@@ -180,7 +179,7 @@ final class WorkerGroup: Sendable {
         }
         return Completion(
             job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome,
-            thread: member.name, startedAt: run.startedAt,
+            thread: member.name, startedAt: startedAt,
             endedAt: clocks.wall.unixMilliseconds(), retry: remote?.retry ?? .asPlanned)
     }
 

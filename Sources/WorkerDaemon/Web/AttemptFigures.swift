@@ -97,13 +97,13 @@ final class AttemptFigures {
         let job = entry.job
         let seconds = Double(completion.endedAt - completion.startedAt) / 1_000
         busySeconds[pool] += max(0, seconds)
-        runs[selectors.place(of: entry.selector.index)].note(seconds: seconds)
+        runs[selectors.place(of: entry.selectorIndex)].note(seconds: seconds)
         // Of a further attempt, dueAt is the end of the pause before it.
         let since = max(job.dueAt ?? 0, job.acceptedAt)
         waits[pool].note(seconds: Double(completion.startedAt - since) / 1_000)
         let end = End(completion.outcome)
         let place = End.allCases.firstIndex(of: end) ?? 0
-        ends[endSelectors.place(of: entry.selector.index)][place] += 1
+        ends[endSelectors.place(of: entry.selectorIndex)][place] += 1
         if completion.attemptNumber > 1 { retryCount += 1 }
     }
 

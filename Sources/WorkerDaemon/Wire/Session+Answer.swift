@@ -31,6 +31,12 @@ extension Session {
             }
         }
     }
+
+    /// Gives the answer of a reserved place.
+    func fill(_ slot: ReplyToken, with value: RESPValue) { fill(slot, .value(value)) }
+
+    /// Gives the answer of a reserved place as the bytes of a whole reply.
+    func fill(_ slot: ReplyToken, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
 }
 
 extension RESPValue {

@@ -245,11 +245,6 @@ final class Session {
     }
 
     /// Gives the answer of a reserved place.
-    func fill(_ slot: ReplyToken, with value: RESPValue) { fill(slot, .value(value)) }
-
-    /// Gives the answer of a reserved place as the bytes of a whole reply.
-    func fill(_ slot: ReplyToken, encoded bytes: [UInt8]) { fill(slot, .encoded(bytes)) }
-
     func fill(_ slot: ReplyToken, _ answer: Answer) {
         guard socket != nil else { return }
         defer { noteOutput() }
@@ -369,10 +364,12 @@ final class Session {
         defer { isExecuting = false }
         defer { giveMemory() }
         if let conversation { return executeRequests(conversation) }
-        while socket != nil, !isThrottled, !hasInputEnded, !closesWhenSent {
+        // Looked up once for all commands that have arrived.
+        let delegate = delegate
+        while socket != nil, !isThrottled(by: delegate), !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
-                execute(request)
+                execute(request, delegate)
             } catch {
                 if error == .tlsHandshake { delegate.handshakeRefused(self) }
                 reply(.error("ERR \(error)"))
@@ -381,7 +378,7 @@ final class Session {
         }
     }
 
-    private func execute(_ request: Request) {
+    private func execute(_ request: Request, _ delegate: any SessionDelegate) {
         commandCount += 1
         switch request {
         case .command(let command): delegate.execute(command, for: self)
@@ -396,7 +393,9 @@ final class Session {
     }
 
     /// Whether the client has to read, or to be answered, before more of it is executed.
-    var isThrottled: Bool {
+    var isThrottled: Bool { isThrottled(by: delegate) }
+
+    private func isThrottled(by delegate: any SessionDelegate) -> Bool {
         isPaused || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
             || questionCount >= Self.questionCountMax || hasUnread && delegate.hasNoRoom

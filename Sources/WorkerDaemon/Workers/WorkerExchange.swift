@@ -168,7 +168,14 @@ final class WorkerExchange {
     var workers: [UInt64: Worker] = [:]
     /// The owners of threads, by the names of the threads.
     var owners: [String: Worker] = [:]
-    var deliveries: [JobID: Delivery] = [:]
+    /// The jobs in workers' hands.
+    var deliveries: [JobID: Delivery] {
+        _read { yield unsafe uncheckedDeliveries }
+        _modify { yield unsafe &uncheckedDeliveries }
+    }
+    // SAFETY: confined to the loop's thread; a change of it calls nothing that looks at it. Each
+    // end of a job asks for its count.
+    @exclusivity(unchecked) private var uncheckedDeliveries: [JobID: Delivery] = [:]
     /// Inherited jobs: workers of an earlier run hold them, and no thread serves them yet.
     var inherited: [JobID: Inherited] = [:]
     var ended = EndedDeliveries()

@@ -1,8 +1,8 @@
 // All jobs in memory: the active ones, and ended ones within limits.
 //
-// Each job is one object (`JobEntry`). A table leads from its number to it, a chain has all in the
-// order in which they came, a tally per thread counts its jobs by state, and a queue has the
-// ended ones in the order in which they will be forgotten.
+// Each job is one object (`JobEntry`). A chain has all in the order in which they came, a table
+// leads from a number to the job's place in it, a tally per thread counts its jobs by state, and a
+// queue has the ended ones in the order in which they will be forgotten.
 //
 // A job that has not ended is active, or a stopped thread or a shutdown has left it to the store.
 
@@ -19,18 +19,21 @@ package struct JobBook {
 
     /// How much it keeps.
     package private(set) var limits: StoreLimits
-    private var table: [JobID: JobEntry] = [:]
+    /// The slot of each job in `chain`.
+    private var slots = JobTable()
     private var chain = LinkedSlots<JobEntry>()
-    var spares = SpareEntries()
     private var ends = LinkedSlots<JobEntry>.Chain()
+    var spares = SpareEntries()
     private var ended: RetainedJobs
     private var failed: RetainedJobs
     /// Ended jobs in memory only to which unique names lead.
     private var named: NamedResults
-    private var tallies = SlotMap<Tally>()
-    private var tallyHandles: [String: SlotMap<Tally>.Handle] = [:]
+    /// The counts of each thread that has jobs, and of none in the free places.
+    private var tallies: [Tally] = []
+    private var tallyPlaces: [String: Int] = [:]
+    private var freeTallyPlaces: [Int] = []
     /// The one that was looked up last: most jobs are for the thread of the one before.
-    private var recentTally: (thread: String, handle: SlotMap<Tally>.Handle)?
+    private var recentTally: (thread: String, place: Int)?
     private var overall = Tally()
     /// The payload bytes of the jobs that have not ended.
     package private(set) var liveByteCount = 0
@@ -65,7 +68,7 @@ package struct JobBook {
         named.byteCountMax = limits.retainedByteCountMax
     }
 
-    private var liveCount: Int { table.count - ended.count - failed.count - named.count }
+    private var liveCount: Int { chain.count - ended.count - failed.count - named.count }
 
     /// Takes the next id, and room for a job that is kept under it at once.
     package mutating func takeNumber(
@@ -99,7 +102,7 @@ package struct JobBook {
     package mutating func adopt(_ entry: JobEntry) -> Bool {
         guard !entry.job.state.isEnded else { return false }
         // A job that was left to the store may come back.
-        if let left = table[entry.id] {
+        if let left = self.entry(entry.id) {
             guard !left.job.state.isEnded else { return false }
             letGo(entry.id)
         }
@@ -112,11 +115,14 @@ package struct JobBook {
     // MARK: - Active jobs
 
     /// The job of a number, active or not.
-    package func entry(_ id: JobID) -> JobEntry? { table[id] }
+    ///
+    /// Inlined: a call copies the book, which is 300 bytes.
+    @inline(__always)
+    package func entry(_ id: JobID) -> JobEntry? { slots[id].flatMap { chain[$0] } }
 
     /// The active job of a number.
     package func active(_ id: JobID) -> JobEntry? {
-        guard let entry = table[id], entry.isActive else { return nil }
+        guard let entry = entry(id), entry.isActive else { return nil }
         return entry
     }
 
@@ -149,11 +155,11 @@ package struct JobBook {
 
     /// A failed job runs again.
     mutating func activate(_ entry: JobEntry) {
-        guard let before = table[entry.id], !before.isActive else { return }
-        entry.slot = before.slot
+        guard let slot = slots[entry.id], let before = chain[slot],
+            !before.isActive
+        else { return }
         entry.tally = before.tally
-        table[entry.id] = entry
-        chain[entry.slot] = entry
+        chain[slot] = entry
         activeCount += 1
     }
 
@@ -184,9 +190,9 @@ package struct JobBook {
         if letGo(id) { return }
         guard end.isEnded else { return }
         if end == .expired { totals.expired -= 1 } else { totals.cancelled -= 1 }
-        guard let entry = table[id], let retained = entry.retained(as: end) else { return }
+        guard let retained = entry(id)?.retained(as: end) else { return }
         ended.remove(retained)
-        drop(entry)
+        drop(id)
     }
 
     /// Forgets a job that has not ended and is kept elsewhere.
@@ -194,20 +200,20 @@ package struct JobBook {
     /// - Returns: whether there was one.
     @discardableResult
     package mutating func letGo(_ id: JobID) -> Bool {
-        guard let entry = table[id], !entry.job.state.isEnded else { return false }
+        guard let entry = entry(id), !entry.job.state.isEnded else { return false }
         liveByteCount -= entry.job.byteCount
-        drop(entry)
+        drop(id)
         return true
     }
 
     private mutating func insert(_ entry: JobEntry) {
-        let (tally, state) = (tallyHandle(of: entry.thread), entry.job.state)
-        tallies.update(tally) { $0[state] += 1 }
+        let (tally, state) = (tallyPlace(of: entry.thread), entry.job.state)
+        tallies[tally][state] += 1
         overall[state] += 1
         if entry.isActive { activeCount += 1 }
         entry.tally = tally
-        entry.slot = chain.append(entry, to: &ends)
-        table[entry.id] = entry
+        let id = entry.id
+        slots.insert(chain.append(entry, to: &ends), for: id)
     }
 
     /// Lets `event` happen to a job.
@@ -221,7 +227,7 @@ package struct JobBook {
     package mutating func apply(
         _ event: JobEvent, to id: JobID, at now: Int64
     ) throws(JobStoreError) -> JobState {
-        guard let entry = table[id] else { throw .unknownJob(id) }
+        guard let entry = entry(id) else { throw .unknownJob(id) }
         let before = Before(entry)
         do {
             try entry.job.apply(event, at: now)
@@ -236,7 +242,7 @@ package struct JobBook {
     ///
     /// - Returns: whether it begins.
     package mutating func start(_ id: JobID, on worker: String, at now: Int64) -> Bool {
-        guard let entry = table[id], entry.job.state == .waiting else { return false }
+        guard let entry = entry(id), entry.job.state == .waiting else { return false }
         let before = Before(entry)
         guard (try? entry.job.apply(.start(worker: worker), at: now)) != nil else { return false }
         count(entry, before, at: now)
@@ -280,9 +286,7 @@ package struct JobBook {
 
     private mutating func count(_ entry: JobEntry, _ before: Before, at now: Int64) {
         let state = entry.job.state
-        if let tally = entry.tally {
-            tallies.update(tally) { $0.move(from: before.state, to: state) }
-        }
+        tallies[entry.tally].move(from: before.state, to: state)
         overall.move(from: before.state, to: state)
         if state.isEnded {
             totals.countEnd(in: state)
@@ -306,11 +310,11 @@ package struct JobBook {
     }
 
     /// Returns a job, or `nil` if there never was one or it has been dropped.
-    package func job(_ id: JobID) -> Job? { table[id]?.job }
+    package func job(_ id: JobID) -> Job? { entry(id)?.job }
 
     /// Returns the state of a job without copying the job, or `nil` as `job(_:)` does.
     package func state(of id: JobID) -> JobState? {
-        table[id]?.job.state
+        entry(id)?.job.state
     }
 
     /// Lists jobs, from one end or the other.
@@ -331,7 +335,7 @@ package struct JobBook {
         let place = place ?? span.end
         var (found, searched): ([Job], JobID) = ([], place)
         guard wanted > 0 else { return (found, searched) }
-        let tally = thread.flatMap { tallyHandles[$0] }
+        let tally = thread.flatMap { tallyPlaces[$0] }
         // An adopted job is chained behind younger ones: then the whole chain is read and sorted.
         let most = hasAdopted ? Int.max : wanted
         found.reserveCapacity(wanted)
@@ -361,7 +365,7 @@ package struct JobBook {
     /// Where a listing begins.
     private func firstSlot(of span: JobSpan) -> Int? {
         // A listing goes on where it ended: that job is mostly there still.
-        let former = hasAdopted ? nil : entry(span.isAscending ? span.after : span.before)?.slot
+        let former = hasAdopted ? nil : slots[span.isAscending ? span.after : span.before]
         guard span.isAscending else {
             return former.flatMap { chain.slot(before: $0) } ?? ends.last
         }
@@ -371,8 +375,8 @@ package struct JobBook {
     /// The number of jobs kept, of one thread or all, in one state or any.
     package func count(thread: String?, state: JobState?) -> Int {
         guard let thread else { return overall.count(in: state) }
-        guard let handle = tallyHandles[thread] else { return 0 }
-        return tallies[handle]?.count(in: state) ?? 0
+        guard let tally = tallyPlaces[thread] else { return 0 }
+        return tallies[tally].count(in: state)
     }
 
     /// Drops ended jobs that are older than the limits allow.
@@ -387,27 +391,19 @@ package struct JobBook {
 
     /// Drops the jobs that ended first until all limits are kept.
     private mutating func dropEnded(at now: Int64) {
-        while let first = ended.popDue(at: now) { drop(first) }
-        if !failed.isEmpty { while let first = failed.popDue(at: now) { drop(first) } }
+        while let first = ended.popDue(at: now) { drop(first.id) }
+        if !failed.isEmpty { while let first = failed.popDue(at: now) { drop(first.id) } }
         guard named.count > 0 else { return }
-        while let id = named.popDue(at: now) { if let entry = table[id] { drop(entry) } }
-    }
-
-    private mutating func drop(_ retained: RetainedJobs.Entry) {
-        guard var entry = table.removeValue(forKey: retained.id) else { return }
-        unlink(entry)
-        spares.keep(&entry)
+        while let id = named.popDue(at: now) { drop(id) }
     }
 
     /// Drops a job that has failed.
     ///
     /// - Returns: false if there is none of this id.
     package mutating func dropFailed(_ id: JobID) -> Bool {
-        guard let entry = table[id], let retained = entry.retained(as: .failed) else {
-            return false
-        }
+        guard let retained = entry(id)?.retained(as: .failed) else { return false }
         failed.remove(retained)
-        drop(entry)
+        drop(id)
         return true
     }
 
@@ -422,25 +418,24 @@ package struct JobBook {
         return found.sorted()
     }
 
-    private mutating func drop(_ entry: JobEntry) {
-        table[entry.id] = nil
-        unlink(entry)
+    /// Forgets a job.
+    private mutating func drop(_ id: JobID) {
+        guard let slot = slots.remove(id), var entry = chain.remove(slot, from: &ends) else {
+            return
+        }
+        if entry.isActive { deactivate(entry) }
+        uncount(entry)
+        spares.keep(&entry)
     }
 
-    /// Forgets a job that is in the table no more.
-    private mutating func unlink(_ entry: JobEntry) {
-        if entry.isActive { deactivate(entry) }
-        _ = chain.remove(entry.slot, from: &ends)
-        let state = entry.job.state
+    private mutating func uncount(_ entry: JobEntry) {
+        let (tally, state) = (entry.tally, entry.job.state)
         overall[state] -= 1
-        guard let handle = entry.tally else { return }
-        let left = tallies.update(handle) { tally in
-            tally[state] -= 1
-            return tally.count(in: nil)
-        }
-        guard left == 0 else { return }
-        tallyHandles[entry.thread] = nil
-        _ = tallies.remove(handle)
+        tallies[tally][state] -= 1
+        guard tallies[tally].count(in: nil) == 0 else { return }
+        tallyPlaces[entry.thread] = nil
+        recentTally = nil
+        freeTallyPlaces.append(tally)
     }
 
     /// Checks every counter against the jobs that it counts.
@@ -452,7 +447,7 @@ package struct JobBook {
         var bytes = (live: 0, retained: 0)
         forEach { entry in
             let job = entry.job
-            precondition(table[job.id] === entry, "job \(job.id) is not where its id leads")
+            precondition(self.entry(job.id) === entry, "job \(job.id) is not where its id leads")
             counted[job.state] += 1
             if job.state.isEnded {
                 precondition(
@@ -462,31 +457,31 @@ package struct JobBook {
                 bytes.live += job.byteCount
             }
         }
-        precondition(table.count == chain.count, "\(table.count) ids of \(chain.count) jobs")
+        precondition(slots.count == chain.count, "\(slots.count) ids of \(chain.count) jobs")
         precondition(bytes.live == liveByteCount, "\(liveByteCount) live, not \(bytes.live)")
         let retained = ended.byteCount + failed.byteCount + named.byteCount
         precondition(bytes.retained == retained, "\(retained) retained, not \(bytes.retained)")
         for state in JobState.allCases {
-            let perThread = tallies.reduce(0) { $0 + $1.value[state] }
+            let perThread = tallyPlaces.values.reduce(0) { $0 + tallies[$1][state] }
             precondition(overall[state] == counted[state], "\(overall[state]) \(state)")
             precondition(overall[state] == perThread, "\(perThread) \(state) by thread")
         }
         let endedCount = JobState.allCases.reduce(0) { $0 + ($1.isEnded ? counted[$1] : 0) }
         precondition(
             ended.count + failed.count + named.count == endedCount, "\(ended.count) ended")
-        precondition(tallies.count == tallyHandles.count, "\(tallies.count) tallies")
+        precondition(
+            tallies.count == tallyPlaces.count + freeTallyPlaces.count, "\(tallies.count) tallies")
     }
 
     // MARK: - Tallies
 
-    private mutating func tallyHandle(of thread: String) -> SlotMap<Tally>.Handle {
-        if let recentTally, recentTally.thread == thread, tallies.contains(recentTally.handle) {
-            return recentTally.handle
-        }
-        let handle = tallyHandles[thread] ?? tallies.insert(Tally())
-        tallyHandles[thread] = handle
-        recentTally = (thread, handle)
-        return handle
+    private mutating func tallyPlace(of thread: String) -> Int {
+        if let recentTally, recentTally.thread == thread { return recentTally.place }
+        let place = tallyPlaces[thread] ?? freeTallyPlaces.popLast() ?? tallies.count
+        if place == tallies.count { tallies.append(Tally()) }
+        tallyPlaces[thread] = place
+        recentTally = (thread, place)
+        return place
     }
 }
 

@@ -63,9 +63,7 @@ package final class JobEntry {
     /// All that it knows, in one value, so that an object is used again for another job as it was
     /// made for the first.
     private struct Contents {
-        let id: JobID
-        let details: JobDetails
-        let selector: JobSelector
+        let selectorIndex: Int
         let group: ThreadGroup
         let queue: JobQueue?
         let payloadByteCount: Int
@@ -77,8 +75,7 @@ package final class JobEntry {
         var attempt: AnyObject?
         var attemptNumber: Int
         var expiresAt: Int64
-        var slot = 0
-        var tally: SlotMap<Tally>.Handle?
+        var tally = 0
         var turn: UInt64 = 0
         var release: Alarms.Handle?
         var isOfferPending = false
@@ -91,13 +88,10 @@ package final class JobEntry {
         var rare: Rare?
 
         init(
-            _ job: consuming Job, _ selector: consuming JobSelector,
-            of group: consuming ThreadGroup, orders: consuming JobOrders,
-            queue: consuming JobQueue?
+            _ job: consuming Job, selectorIndex: Int, of group: consuming ThreadGroup,
+            orders: consuming JobOrders, queue: consuming JobQueue?
         ) {
             let details = job.details
-            id = job.id
-            self.details = details
             payloadByteCount = job.payload.count
             attemptNumber = job.attempt + 1
             expiresAt = job.expiresAt ?? .max
@@ -106,7 +100,7 @@ package final class JobEntry {
                 countMax: details.options.retryCountMax ?? 0,
                 blocks: details.options.retryBlocks == true && orders.own != nil,
                 forgivenCount: job.forgivenCount)
-            self.selector = selector
+            self.selectorIndex = selectorIndex
             self.group = group
             self.orders = orders
             self.queue = queue
@@ -122,16 +116,17 @@ package final class JobEntry {
     }
 
     init(
-        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        _ job: consuming Job, selectorIndex: Int, of group: consuming ThreadGroup,
         orders: consuming JobOrders, queue: consuming JobQueue?
     ) {
-        unsafe contents = Contents(job, selector, of: group, orders: orders, queue: queue)
+        unsafe contents = Contents(
+            job, selectorIndex: selectorIndex, of: group, orders: orders, queue: queue)
     }
 
     /// A job that no scheduler runs.
     package convenience init(inactive job: Job) {
         self.init(
-            job, JobSelector(name: job.selector, index: 0),
+            job, selectorIndex: 0,
             of: ThreadGroup(
                 name: job.thread, memberNames: [job.thread], maxQueued: 0, maxQueuedByteCount: 0,
                 index: 0, startedAt: 0),
@@ -140,20 +135,20 @@ package final class JobEntry {
 
     /// Uses the object for another job; nothing refers to it.
     func become(
-        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        _ job: consuming Job, selectorIndex: Int, of group: consuming ThreadGroup,
         orders: consuming JobOrders, queue: consuming JobQueue?
     ) {
-        unsafe contents = Contents(job, selector, of: group, orders: orders, queue: queue)
+        unsafe contents = Contents(
+            job, selectorIndex: selectorIndex, of: group, orders: orders, queue: queue)
     }
 
-    package var id: JobID { unsafe contents.id }
-    package var details: JobDetails { unsafe contents.details }
-    package var selector: JobSelector { unsafe contents.selector }
+    package var id: JobID { unsafe contents.job.id }
+    package var details: JobDetails { unsafe contents.job.details }
+    /// The number by which the driver knows its handler.
+    package var selectorIndex: Int { unsafe contents.selectorIndex }
     package var group: ThreadGroup { unsafe contents.group }
-    /// The numbers by which the driver knows its handler and its group.
-    package var indexes: (selector: Int, group: Int) {
-        unsafe (contents.selector.index, contents.group.index)
-    }
+    /// The number by which the driver knows its group.
+    package var groupIndex: Int { unsafe contents.group.index }
     /// The queue of the store that it belongs to; nil for a job in memory only.
     var queue: JobQueue? { unsafe contents.queue }
     /// How many bytes it was accepted with.
@@ -202,14 +197,8 @@ package final class JobEntry {
     /// attempt.
     package var expiresAt: Int64 { unsafe contents.expiresAt }
 
-    /// Its place in the chain of the book.
-    var slot: Int {
-        get { unsafe contents.slot }
-        set { unsafe contents.slot = newValue }
-    }
-
-    /// Where the jobs of its thread are counted.
-    var tally: SlotMap<Tally>.Handle? {
+    /// Where the book counts the jobs of its thread.
+    var tally: Int {
         get { unsafe contents.tally }
         set { unsafe contents.tally = newValue }
     }
@@ -385,13 +374,14 @@ struct SpareEntries {
 
     /// The object of a new job.
     mutating func entry(
-        _ job: consuming Job, _ selector: consuming JobSelector, of group: consuming ThreadGroup,
+        _ job: consuming Job, selectorIndex: Int, of group: consuming ThreadGroup,
         orders: consuming JobOrders, queue: consuming JobQueue?
     ) -> JobEntry {
         guard let spare = entries.popLast() else {
-            return JobEntry(job, selector, of: group, orders: orders, queue: queue)
+            return JobEntry(
+                job, selectorIndex: selectorIndex, of: group, orders: orders, queue: queue)
         }
-        spare.become(job, selector, of: group, orders: orders, queue: queue)
+        spare.become(job, selectorIndex: selectorIndex, of: group, orders: orders, queue: queue)
         return spare
     }
 }
