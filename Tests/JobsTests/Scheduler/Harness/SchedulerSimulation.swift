@@ -343,8 +343,11 @@ final class SchedulerSimulation {
         for id in driver.heldOver.keys {
             count("held over")
             guard let entry = entries[id] else { continue }
+            entry.heldNumber = entry.lastNumber
             // Of a job that a lost answer named, beginnings may be unknown.
-            if entry.life >= 0 { entry.heldNumber = entry.lastNumber }
+            if entry.life < 0, let job = driver.scheduler.book.active(id) {
+                entry.heldNumber = max(job.attemptNumber, entry.lastNumber)
+            }
             entry.wasInherited = true
         }
         asked = [:]
