@@ -20,7 +20,7 @@ package struct JobBook {
     /// How much it keeps.
     package private(set) var limits: StoreLimits
     /// The slot of each job in `chain`.
-    private var slots = JobTable()
+    private var slots: [JobID: Int] = [:]
     private var chain = LinkedSlots<JobEntry>()
     private var ends = LinkedSlots<JobEntry>.Chain()
     var spares = SpareEntries()
@@ -213,7 +213,7 @@ package struct JobBook {
         if entry.isActive { activeCount += 1 }
         entry.tally = tally
         let id = entry.id
-        slots.insert(chain.append(entry, to: &ends), for: id)
+        slots[id] = chain.append(entry, to: &ends)
     }
 
     /// Lets `event` happen to a job.
@@ -420,9 +420,9 @@ package struct JobBook {
 
     /// Forgets a job.
     private mutating func drop(_ id: JobID) {
-        guard let slot = slots.remove(id), var entry = chain.remove(slot, from: &ends) else {
-            return
-        }
+        guard let slot = slots.removeValue(forKey: id),
+            var entry = chain.remove(slot, from: &ends)
+        else { return }
         if entry.isActive { deactivate(entry) }
         uncount(entry)
         spares.keep(&entry)
