@@ -116,7 +116,8 @@ final class PostgreSQLStore: JournalTables {
             try drop(kept.begin(at: now), at: now)
             try body()
             commit.isEmpty = changed.isEmpty && isEmpty
-            try sendLast(number, at: now) { [shared] in shared.wasRead($0 * 1_000, after: earliest)
+            try sendLast(number, at: now) { [shared] in
+                shared.wasRead($0 * 1_000, after: earliest)
             }
             commit.sentAt = .now
             try send("COMMIT") { commit.hasAnswer = $0.tag == "COMMIT" }
