@@ -369,4 +369,6 @@ def main(binary, seconds, seed, wanted):
 
 
 if __name__ == "__main__":
+    # The nodes, the server and the network end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))
