@@ -126,7 +126,7 @@ final class ReopenedDatabase: Reopened {
 }
 
 extension StoreCommand {
-    /// Whether it only reads what a client wants to see.
+    /// Whether it is a question of a client, and changes nothing.
     var isQuestion: Bool {
         switch self {
         case .find, .findPayload, .findNamed, .findExpired, .list: true

@@ -1,5 +1,5 @@
-// Proves the book of outputs against a list, in random order: what it keeps, what it counts, and
-// that its buffer stays as small as it says.
+// Proves the book of outputs against a list, in random order: its outputs, its counts, and that its
+// buffer stays as small as it says.
 
 import Support
 import Testing

@@ -206,11 +206,11 @@ class Faults:
 
     def cut_sending(self, serving, others, seconds):
         network = self.fleet.network
-        self.cut("what it sends to PostgreSQL is lost",
+        self.cut("packets to PostgreSQL are lost",
                  lambda: network.cut_from(serving.name, network.host), serving, others[0], seconds)
 
     def cut_hearing(self, serving, others, seconds):
-        self.cut("what PostgreSQL sends to it is lost",
+        self.cut("packets from PostgreSQL are lost",
                  lambda: self.fleet.network.cut_to(serving.name), serving, others[0], seconds)
 
     def cut_between(self, serving, others, seconds):

@@ -35,7 +35,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case undecided
         /// Another daemon has taken the seat: this one may not go on.
         case lost
-        /// The database server is a promoted standby: what is in memory is not all in it.
+        /// The database server is a promoted standby, which may lack jobs that this daemon has.
         case promoted
         /// The database server, its configuration or this user's rights do not serve.
         case unfit

@@ -142,10 +142,15 @@ final class PostgreSQLStore: JournalTables {
             throw seat.fault(.unfit, "the server has not committed a transaction")
         }
         seat.noteCommit()
-        seat.work.commit(commit.number)
         trust.extend(from: commit.sentAt)
         committedAt = commit.sentAt
         kept.commit()
+        noteChanges(of: commit.number)
+    }
+
+    /// The changes of a transaction are in the database.
+    private func noteChanges(of number: Int64) {
+        seat.work.commit(number)
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
     }
@@ -175,9 +180,7 @@ final class PostgreSQLStore: JournalTables {
 
     /// The transaction was committed, and its connection is lost.
     func noteCommitWithoutAnswer(_ number: Int64) {
-        seat.work.commit(number)
-        holds.subtract(endedHolds)
-        uncommitted.committed(recordedAttempts)
+        noteChanges(of: number)
         open = nil
     }
 

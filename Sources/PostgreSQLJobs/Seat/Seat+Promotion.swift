@@ -1,7 +1,7 @@
-// The promotion of a standby. It has another timeline, and may lack the latest transactions of the
-// old primary. A daemon that had the seat compares what it was told with the row of the seat, tells
-// the difference and ends: its next start loads all anew. The first taking of the seat on a new
-// timeline leaps over the numbers that the old primary may have given.
+// The promotion of a standby. Its timeline is a new one, and it may lack the latest transactions of
+// the old primary. A daemon that had the seat compares its committed transactions with the row of
+// the seat, logs the missing changes and ends: its next start loads all anew. The first daemon that
+// takes the seat on a new timeline leaps over the numbers that the old primary may have given.
 
 internal import Jobs
 internal import Journals
@@ -10,10 +10,9 @@ extension Seat {
     /// The distance between the last known number of a job and the first one on a new timeline.
     static let leap: Int64 = 1_000_000_000
 
-    /// Tells what a promoted standby lacks, and ends this daemon.
+    /// Logs the changes that a promoted standby lacks, and ends this daemon.
     ///
-    /// - Returns: the fault. Clients must not be answered with it: the server may have what they
-    ///   have asked for.
+    /// - Returns: the fault. Clients must not be answered with it: the server may have their jobs.
     /// - Throws: `away` if the server does not tell.
     func promoted(
         on connection: ServerConnection, from earlier: ServerTimeline?, to found: ServerTimeline

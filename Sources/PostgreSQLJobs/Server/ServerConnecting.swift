@@ -18,7 +18,7 @@ internal import Kernel
     private let limit: Duration
     private var lookup: HostLookup?
     private let turn: Int
-    /// The addresses that were not tried yet; nil stands for what libpq makes of the host.
+    /// The addresses that were not tried yet; nil lets libpq find that of the host.
     private var left: [String?]
     private var handle: OpaquePointer?
     private var beganAt = ContinuousClock.now

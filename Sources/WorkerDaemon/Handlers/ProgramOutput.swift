@@ -1,4 +1,4 @@
-// The output of a program that runs: the end of what its attempt has written.
+// The output of a running program: the last bytes that its attempt has written.
 
 internal import Synchronization
 

@@ -1,4 +1,4 @@
-// A standby that is promoted in place of a database server: the jobs go on there, what it lacks is
+// A standby that is promoted in place of a database server: the jobs go on there, missing ones are
 // told, no number is given twice, and nothing is written to the old primary any more.
 
 import Kernel
