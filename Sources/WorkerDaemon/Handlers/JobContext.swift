@@ -280,7 +280,10 @@ public final class JobContext: Sendable {
 
     /// Whether its program was killed because the store is away, and no one asks it to end; once.
     func takeLeft() -> Bool {
-        wasLeft.exchange(false, ordering: .relaxed) && !isCancelRequested
+        // Each end of a job asks, and few were left.
+        guard wasLeft.load(ordering: .relaxed) else { return false }
+        wasLeft.store(false, ordering: .relaxed)
+        return !isCancelRequested
     }
 
     /// Whether it waits.
