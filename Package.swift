@@ -133,6 +133,9 @@ let package = Package(
         target("RESP"),
         target("HTTP"),
         .target(name: "CPage", exclude: ["Assets"]),
+        .target(
+            name: "CGatheredLog", dependencies: ["CSQLite"],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
         target("Jobs", may: ["Structures", "Wording"]),
         target(
             "Journals",
@@ -141,7 +144,7 @@ let package = Package(
             "SQLiteJobs",
             may: [
                 "WorkerThreads", "RunLoops", "Kernel", "Structures", "Jobs", "Journals", "Wording",
-                "CSQLite",
+                "CSQLite", "CGatheredLog",
             ]),
         target(
             "PostgreSQLJobs",
@@ -169,9 +172,7 @@ let package = Package(
             may: [
                 "WorkerClient", "WorkerDaemon", "WorkerThreads", "RunLoops", "Kernel", "Wording",
             ]),
-        .target(
-            name: "CMeasure", dependencies: ["CSQLite"],
-            linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CMeasure", dependencies: ["CSQLite", "CGatheredLog"]),
         .executableTarget(
             name: "workbench",
             // Structures only for its inlined code: a change there compiles workbench anew.

@@ -3,6 +3,7 @@
 // like workerd's (Sources/SQLiteJobs/File/Schema.swift). The difference to workerd is workerd's
 // own.
 #define _GNU_SOURCE
+#include "gatheredlog.h"
 #include "jobintake.h"
 #include "measure.h"
 
@@ -48,7 +49,7 @@ struct server {
 static int open_database(struct server *server, const char *path) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     int is_open =
-        sqlite3_open_v2(path, &server->database, flags, NULL) == SQLITE_OK
+        sqlite3_open_v2(path, &server->database, flags, gathered_log_vfs()) == SQLITE_OK
         && sqlite3_exec(server->database, setup, NULL, NULL, NULL) == SQLITE_OK
         && sqlite3_prepare_v2(server->database, "BEGIN IMMEDIATE", -1, &server->begin, NULL) == 0
         && sqlite3_prepare_v2(server->database, insertion, -1, &server->insert, NULL) == 0

@@ -2,6 +2,7 @@
 // errors as values. It knows no table and no job.
 
 internal import Jobs
+internal import CGatheredLog
 internal import CSQLite
 
 /// One connection to a database file.
@@ -24,7 +25,7 @@ internal import CSQLite
         try Self.refuseLostLog(of: path)
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, gathered_log_vfs())
         guard let opened = unsafe opened else {
             throw StoreFault(.failed, path: path, detail: "out of memory")
         }
