@@ -23,6 +23,7 @@ package enum HTTPStatus: Int, Sendable, CaseIterable {
     case accepted = 202
     case noContent = 204
     case notModified = 304
+    case temporaryRedirect = 307
     case badRequest = 400
     case unauthorized = 401
     case forbidden = 403
@@ -55,6 +56,7 @@ package enum HTTPStatus: Int, Sendable, CaseIterable {
         case .accepted: "Accepted"
         case .noContent: "No Content"
         case .notModified: "Not Modified"
+        case .temporaryRedirect: "Temporary Redirect"
         case .badRequest: "Bad Request"
         case .unauthorized: "Unauthorized"
         case .forbidden: "Forbidden"

@@ -119,7 +119,7 @@ struct ReplyPartReader: Sendable {
         return found
     }
 
-    private static func isMarker(_ byte: UInt8) -> Bool {
+    static func isMarker(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "$"),
             UInt8(ascii: "*"), UInt8(ascii: "_"), UInt8(ascii: "#"), UInt8(ascii: ","),
@@ -168,11 +168,11 @@ struct ReplyPartReader: Sendable {
     }
 
     /// Whether a length is the -1 by which version 2 means null.
-    private static func isNullLength(_ text: ArraySlice<UInt8>) -> Bool {
+    static func isNullLength(_ text: ArraySlice<UInt8>) -> Bool {
         text.elementsEqual([ASCII.minus, UInt8(ascii: "1")])
     }
 
-    private static func length(
+    static func length(
         _ text: ArraySlice<UInt8>, _ header: ProtocolError.Header
     ) throws(ProtocolError) -> Int {
         if text.elementsEqual([UInt8(ascii: "?")]) { throw .streamedReply }

@@ -21,11 +21,16 @@ package struct NodeCard: Sendable, Equatable {
     package var commands: Place?
     /// Where it speaks HTTP; nil if others can't reach it.
     package var requests: Place?
+    /// The secret of its links, for the others; nil if it takes none.
+    package var linkSecret: String?
 
-    package init(name: String, commands: Place? = nil, requests: Place? = nil) {
+    package init(
+        name: String, commands: Place? = nil, requests: Place? = nil, linkSecret: String? = nil
+    ) {
         self.name = name
         self.commands = commands
         self.requests = requests
+        self.linkSecret = linkSecret
     }
 }
 
@@ -41,10 +46,12 @@ package struct StoreNode: Sendable, Equatable {
     package var startedAt: Int64
     /// Whether it has the seat.
     package var serves: Bool
+    /// The secret that it asks for over links, as on its card.
+    package var linkSecret: String?
 
     package init(
         id: Int64, name: String, commands: String?, requests: String?, startedAt: Int64,
-        serves: Bool
+        serves: Bool, linkSecret: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -52,6 +59,7 @@ package struct StoreNode: Sendable, Equatable {
         self.requests = requests
         self.startedAt = startedAt
         self.serves = serves
+        self.linkSecret = linkSecret
     }
 }
 

@@ -32,6 +32,8 @@ final class CommandSpecification: Sendable {
     let usage: String
     let summary: String
     let permission: Permission
+    /// Where it is executed when several daemons work with one store.
+    let route: CommandRoute
     let execute: Execute
 
     init(
@@ -46,6 +48,7 @@ final class CommandSpecification: Sendable {
         self.usage = usage
         self.summary = summary
         self.permission = permission
+        route = CommandRoute.of(name)
         self.execute = execute
     }
 
@@ -71,7 +74,7 @@ struct CommandTable {
             JobCommands.all + FailureCommands.all + BulkCommands.all + WorkerCommands.all
             + WatchCommands.all + EventCommands.all + ScheduleCommands.all + ThreadCommands.all
             + ConnectionCommands.all + TransactionCommands.all
-            + ServerCommands.all + NodeCommands.all + UserCommands.all
+            + ServerCommands.all + NodeCommands.all + LinkCommands.all + UserCommands.all
         perform = JobCommands.performCommand
         var byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
         for (alias, name) in Self.aliases { byName[alias] = byName[name] }

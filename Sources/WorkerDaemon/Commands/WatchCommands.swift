@@ -72,6 +72,11 @@ enum WatchCommands {
         return (try ids(command, below: withOutput ? last : command.count), withOutput)
     }
 
+    /// The jobs of OBSERVE, in order; nil if its arguments are wrong.
+    static func jobs(of command: Command) -> [JobID]? {
+        try? watchedJobs(command).ids.sorted { $0.number < $1.number }
+    }
+
     private static func ids(
         _ command: Command, below end: Int? = nil
     ) throws(WireError) -> Set<JobID> {

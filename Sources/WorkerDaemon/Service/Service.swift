@@ -56,6 +56,8 @@ final class Service: SessionDelegate {
     let epoch = EventJournal.newEpoch()
     private(set) lazy var live = makeLiveBoard()
     private(set) lazy var reloads = Reloads(self)
+    /// Which node has each thread; nil if this daemon has all threads.
+    var owners: (any ThreadOwners)? { didSet { followOwners() } }
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
@@ -73,6 +75,7 @@ final class Service: SessionDelegate {
     private let warningOfHTTP: RareWarning
     private let warningOfTLS: RareWarning
     private let warningOfPlaintext: RareWarning
+    let warningOfLinks: RareWarning
     private var shutdown: Shutdown?
     private var lastSessionEnded: (() -> Void)?
     /// The limits of connections that come in.
@@ -153,6 +156,10 @@ final class Service: SessionDelegate {
             "TLS \(peer), where plaintext is expected"
                 + (count == 1 ? "" : ": the last of \(count) within a minute")
         }
+        warningOfLinks = RareWarning(on: loop, log) { count, client in
+            "a wrong secret of a node's link from \(client)"
+                + (count == 1 ? "" : ", the last of \(count) within a minute")
+        }
         sessionLimits = SessionLimits(limits)
         if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
@@ -219,6 +226,7 @@ final class Service: SessionDelegate {
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
+        owners = nil
         if driver.live != nil { live.close() }
         reloads.close()
         backups.close()
@@ -235,8 +243,11 @@ final class Service: SessionDelegate {
         do {
             let found = try commands.find(command, for: session)
             session.lastCommand = found.name
-            if found.access.mayBeLogged { noteOperation(command, found, session) }
-            if let reply = try found.execute(self, session, command) { session.reply(reply) }
+            let isPassedOn = try owners != nil && passesOn(command, found, session)
+            if !isPassedOn {
+                if found.access.mayBeLogged { noteOperation(command, found, session) }
+                if let reply = try found.execute(self, session, command) { session.reply(reply) }
+            }
             if isTakingLeave { closeSoon(session) }
         } catch {
             // Only a command that fails costs this look.
@@ -248,6 +259,12 @@ final class Service: SessionDelegate {
         }
     }
 
+    /// Executes a command again that was held.
+    func executeAgain(_ command: Command, for session: Session) {
+        commandCount -= 1
+        execute(command, for: session)
+    }
+
     /// Closes a connection in the next pass: commands that came in one go are all executed.
     private func closeSoon(_ session: Session) {
         let leaving = Confined(session, to: loop)
@@ -255,7 +272,7 @@ final class Service: SessionDelegate {
     }
 
     /// Notes a command of an operator, and later its answer.
-    private func noteOperation(
+    func noteOperation(
         _ command: Command, _ found: CommandSpecification, _ session: Session
     ) {
         guard let shownCount = found.access.of(command).shownCount else { return }

@@ -203,7 +203,7 @@ final class Relay {
     }
 
     /// Reads the URL of a node's door.
-    private static func read(_ url: String) -> (SocketAddress, isEncrypted: Bool)? {
+    static func read(_ url: String) -> (SocketAddress, isEncrypted: Bool)? {
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://"),
             let address = try? TCPAddress(String(url[colon...].dropFirst(3)))
         else { return nil }

@@ -49,6 +49,7 @@ extension Session {
             return false
         }
         markByteCount = nil
+        isFromNode = true
         return true
     }
 }

@@ -2,7 +2,9 @@
 // the memory that it takes until it is sent.
 
 internal import Jobs
+internal import Kernel
 internal import RESP
+internal import RunLoops
 
 extension Session {
     /// Which commands are executed for a client.
@@ -13,6 +15,17 @@ extension Session {
         case client
         /// The client is in a transaction: only the commands that end it.
         case inTransaction
+    }
+
+    /// Why a session executes nothing.
+    struct Pauses: OptionSet {
+        let rawValue: UInt8
+        /// A guess of the password waits for its turn.
+        static let gate = Pauses(rawValue: 1)
+        /// A command waits for a node that can execute it.
+        static let held = Pauses(rawValue: 2)
+        /// A node does not read what is passed on to it.
+        static let links = Pauses(rawValue: 4)
     }
 
     /// An answer on its way to the client.
@@ -31,6 +44,40 @@ extension Session {
             }
         }
     }
+
+    /// Executes nothing more for the client until it has ended its transaction.
+    func beginTransaction() {
+        standing = .inTransaction
+        queuedCount = 0
+    }
+
+    /// Counts a command of a transaction, which is not kept.
+    func countQueued() { queuedCount += 1 }
+
+    /// - Returns: whether the client was in one.
+    func endTransaction() -> Bool {
+        defer { if standing == .inTransaction { standing = .client } }
+        return standing == .inTransaction
+    }
+
+    /// Appends a row of a listing, as it goes over the wire.
+    func append(row: RESPValue, to rows: inout [UInt8]) {
+        guard conversation != nil else { return writer.write(row, to: &rows) }
+        if !rows.isEmpty { rows.append(UInt8(ascii: ",")) }
+        JSONText.append(row, to: &rows)
+    }
+
+    /// How many seconds ago the client sent something.
+    var idleSeconds: Int64 { lastArrival.duration(to: loop.now).components.seconds }
+
+    /// Whether the client has many bytes of answers to read.
+    var hasUnread: Bool { toldByteCount > 0 }
+
+    /// The protocol of the connection.
+    var dialect: Dialect { conversation == nil ? .commands : .requests }
+
+    /// Whether it is still connected.
+    var isOpen: Bool { socket != nil }
 
     /// Gives the answer of a reserved place.
     func fill(_ slot: ReplyToken, with value: RESPValue) { fill(slot, .value(value)) }

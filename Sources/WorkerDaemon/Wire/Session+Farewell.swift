@@ -14,6 +14,13 @@ extension Session {
         scheduleFlush()
     }
 
+    /// Sends the answers that are here, and closes the connection; executes nothing more.
+    func breakOff(_ reason: String) {
+        hasInputEnded = true
+        goOn()
+        close(reason)
+    }
+
     /// Reads in one go at the end; a client may send without a pause.
     private static let lastReadCountMax = 16
 

@@ -19,23 +19,31 @@ final class Session {
     /// The client's library, as CLIENT SETINFO names it.
     var library = (name: "", version: "")
     /// The client's permissions.
-    private(set) var standing: Standing
+    var standing: Standing
     /// Whose rights the client has.
     private(set) var user: User
     /// Whose rights it has before it authenticates; nil if it has to.
     private(set) var doorUser: User?
     /// How many commands of the client's transaction were answered with QUEUED.
-    private(set) var queuedCount = 0
+    var queuedCount = 0
     var commandCount: UInt64 = 0
     var lastCommand = ""
     var wrongPasswordCount = 0
-    /// Whether a command has to wait for its turn, and all behind it.
-    private var isPaused = false
+    /// Why a command has to wait, and all behind it; empty if none has to.
+    private(set) var pauses: Pauses = []
+    /// The links over which commands are passed on to other nodes; nil before the first one.
+    var links: SessionLinks?
+    /// Whether it is a link of another node, whose commands are passed on no further.
+    var isLink = false
+    /// Whether another node has made the connection.
+    var isFromNode = false
+    /// The answers that are parts of other answers, by the numbers of their slots.
+    var innerAnswers: [UInt64: InnerAnswer] = [:]
 
     /// The requests of a connection that speaks HTTP; nil of one that speaks the Redis protocol.
     let conversation: HTTPConversation?
     let loop: ThreadRunLoop
-    private let outputRound: OutputRound
+    let outputRound: OutputRound
     let handshakes: HandshakeRound
     private let limits: SessionLimits
     unowned let delegate: any SessionDelegate
@@ -69,12 +77,12 @@ final class Session {
     /// Questions of the client that wait for room for their answers.
     var questionCount = 0
     /// The size of unread answers that the delegate was told last.
-    private var toldByteCount = 0
+    private(set) var toldByteCount = 0
     private var toldEarlyByteCount = 0
     /// When the client has last read something, or had nothing to read.
     private(set) var lastRead = Instant(nanoseconds: 0)
     /// When bytes of the client arrived last.
-    private var lastArrival: Instant
+    private(set) var lastArrival: Instant
 
     /// Bytes asked for by one read, and taken in one go before others get their turn.
     static let readByteCount = 64 << 10
@@ -165,18 +173,6 @@ final class Session {
         return (parser.pendingByteCount, parser.memoryByteCount)
     }
 
-    /// How many seconds ago the client sent something.
-    var idleSeconds: Int64 { lastArrival.duration(to: loop.now).components.seconds }
-
-    /// Whether the client has many bytes of answers to read.
-    var hasUnread: Bool { toldByteCount > 0 }
-
-    /// The protocol of the connection.
-    var dialect: Dialect { conversation == nil ? .commands : .requests }
-
-    /// Whether it is still connected.
-    var isOpen: Bool { socket != nil }
-
     /// Gives the client the rights that its user has now.
     func renew(_ user: User, atDoor doorUser: User?) {
         self.user = user
@@ -190,24 +186,10 @@ final class Session {
         parser.limits = limits.command
     }
 
-    /// Executes nothing more for the client until it has ended its transaction.
-    func beginTransaction() {
-        standing = .inTransaction
-        queuedCount = 0
-    }
-
-    /// Counts a command of a transaction, which is not kept.
-    func countQueued() { queuedCount += 1 }
-
-    /// - Returns: whether the client was in one.
-    func endTransaction() -> Bool {
-        defer { if standing == .inTransaction { standing = .client } }
-        return standing == .inTransaction
-    }
-
     /// Speaks another version of the protocol from the next reply on.
     func setVersion(_ version: ProtocolVersion) {
         writer.version = version
+        links?.follow()
         guard version == .two else { return }
         latestPushes.removeAll()
         stream = nil
@@ -226,7 +208,9 @@ final class Session {
     }
 
     /// Whether a reserved place is the next to be answered, and all before it is written.
-    func isNext(_ slot: ReplyToken) -> Bool { slot.number == firstSlot && output.isEmpty }
+    func isNext(_ slot: ReplyToken) -> Bool {
+        (innerAnswers[slot.number]?.outer ?? slot.number) == firstSlot && output.isEmpty
+    }
 
     /// Whether a reserved place was answered.
     func isAnswered(_ slot: ReplyToken) -> Bool { slot.number < firstSlot }
@@ -254,6 +238,7 @@ final class Session {
             return close("\(outputByteCount) bytes wait to be sent (limits.outputBacklog)")
         }
         guard slot.number == firstSlot else {
+            if fillInner(slot, answer) { return }
             require(slot.number > firstSlot, "a command is answered once")
             early[slot.number] = answer
             earlyByteCount += answer.memoryByteCount
@@ -267,10 +252,29 @@ final class Session {
         scheduleFlush()
     }
 
-    /// Reads and executes nothing until the pause ends.
-    func pause() { isPaused = true }
+    /// Executes something whose answer is a part of another answer.
+    ///
+    /// - Parameter number: of the slot that it reserves.
+    func withSlot(numbered number: UInt64, _ body: () -> Void) {
+        let next = nextSlot
+        nextSlot = number
+        body()
+        nextSlot = next
+    }
 
-    func endPause() { isPaused = false }
+    /// Whether links bring more answers; `slot` is the one of the next answer of a link.
+    ///
+    /// While earlier answers are missing, later ones wait in memory: those that are missing have to
+    /// come in.
+    func takesAnswers(next slot: ReplyToken?) -> Bool {
+        guard output.byteCount < limits.outputByteCountSoftMax else { return false }
+        return outputByteCount < limits.outputByteCountSoftMax || slot?.number == firstSlot
+    }
+
+    /// Reads and executes nothing until the pause ends.
+    func pause(_ reason: Pauses) { pauses.insert(reason) }
+
+    func endPause(_ reason: Pauses) { pauses.remove(reason) }
 
     /// Goes on with a client that was throttled.
     func goOn() {
@@ -287,6 +291,8 @@ final class Session {
         socket = nil
         conversation?.close()
         stream = nil
+        links?.close()
+        innerAnswers.removeAll()
         early.removeAll()
         answerNotes.removeAll()
         earlyByteCount = 0
@@ -396,7 +402,7 @@ final class Session {
     var isThrottled: Bool { isThrottled(by: delegate) }
 
     private func isThrottled(by delegate: any SessionDelegate) -> Bool {
-        isPaused || pendingReplyCount >= limits.pendingReplyCountMax
+        !pauses.isEmpty || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
             || questionCount >= Self.questionCountMax || hasUnread && delegate.hasNoRoom
             || pendingReplyCount > 0 && !hasHungUp && delegate.throttlesClients
@@ -404,6 +410,8 @@ final class Session {
 
     private func inputEnded() {
         hasInputEnded = true
+        // A link ends with its client; over TCP, its end looks like half of one.
+        if isLink { return close("its client has left") }
         // Half closed: what is outstanding is still sent. A client that is gone altogether shows
         // itself as a hang-up, or by an error when something is sent to it.
         if pendingReplyCount == 0 { closeWhenSent() }
@@ -430,18 +438,11 @@ final class Session {
         }
         switch answer {
         case .value(let value): write(value)
-        case .encoded(let bytes): output.appendWhole(bytes)
+        case .encoded(let bytes): output.append(bytes)
         case .rows(let bytes, let count, _):
             writer.writeArrayHeader(count: count, to: &output.tail)
             output.append(bytes)
         }
-    }
-
-    /// Appends a row of a listing, as it goes over the wire.
-    func append(row: RESPValue, to rows: inout [UInt8]) {
-        guard conversation != nil else { return writer.write(row, to: &rows) }
-        if !rows.isEmpty { rows.append(UInt8(ascii: ",")) }
-        JSONText.append(row, to: &rows)
     }
 
     func write(_ value: RESPValue) {
@@ -486,6 +487,7 @@ final class Session {
     }
 
     func updateInterest() {
+        links?.sessionMoved()
         guard let port, !isShakingHands else { return }
         var interest: Readiness = []
         if isLingering || !hasInputEnded && !isThrottled && !closesWhenSent {

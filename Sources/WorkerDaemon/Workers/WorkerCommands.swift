@@ -52,6 +52,13 @@ enum WorkerCommands {
         return nil
     }
 
+    /// Finds out what is wrong with the TAKE in a command.
+    static func checkTake(
+        in command: Command, from first: Int, to end: Int, _ service: Service, _ user: User
+    ) throws(WireError) {
+        _ = try takeRequest(command, from: first, to: end, service, user)
+    }
+
     /// Reads what a TAKE asks for.
     private static func takeRequest(
         _ command: Command, from first: Int, to end: Int, _ service: Service, _ user: User

@@ -1,0 +1,50 @@
+// The command by which another node says for whom it asks. Nodes alone send it, on connections that
+// begin with the mark of a relay.
+
+internal import RESP
+internal import Wording
+
+enum LinkCommands {
+    static let all: [CommandSpecification] = [
+        CommandSpecification(
+            "link", 3...3, .connection, .anyUser, usage: "secret user",
+            "For other nodes with this store: gives the connection the rights of a user. Answers "
+                + "with the connection's number.",
+            permission: .unauthenticated, execute: link)
+    ]
+
+    private static func link(
+        _ service: Service, _ session: Session, _ command: Command
+    ) throws -> RESPValue? {
+        guard let owners = service.owners else {
+            throw WireError(.err, "LINK is for nodes that work together: this daemon works alone")
+        }
+        guard session.isFromNode else {
+            throw WireError(.err, "LINK is for other nodes: clients authenticate with AUTH")
+        }
+        guard PasswordGate.isEqual(command.bytes(at: 1), Array(owners.linkSecret.utf8)) else {
+            service.warningOfLinks.happened(from: session.ends.client)
+            session.closeWhenAnswered()
+            throw WireError(.wrongPass, "this is not the secret of the node's links")
+        }
+        let name = command.text(at: 2)
+        guard let user = service.users.user(named: name) else {
+            // Nothing behind it is executed: it would have another user's rights.
+            session.closeWhenAnswered()
+            throw WireError(
+                .noPerm,
+                "node \(service.nodeName) knows no user \(quoted(name)): its users file must have "
+                    + "the users of all nodes")
+        }
+        session.isLink = true
+        service.letIn(session, as: user)
+        return .integer(Int(session.number))
+    }
+}
+
+extension UserBook {
+    /// The user of a name; nil if there is none.
+    func user(named name: String) -> User? {
+        name == User.defaultName ? .owner : users?[name]
+    }
+}

@@ -1,0 +1,380 @@
+// A connection to another node, over which the commands of one client are passed on. The other node
+// sees the client through it: its limits, its watches and the jobs that it has taken.
+//
+//     connecting ──▶ greeting: mark, LINK ──▶ open: commands out, answers and pushes in ──▶ closed
+//         └──────────────┴── fault: nothing of the client was sent, so it may be tried again
+//
+// A command is sent once. If the link breaks while an answer is owed, it is not known whether the
+// command was executed, and the client's connection is closed.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+internal import Structures
+internal import TLS
+
+/// The answer to a command that a link has sent.
+enum OwedAnswer {
+    /// It is the client's as it is.
+    case answer(ReplyToken)
+    /// It is a part of the client's answer.
+    ///
+    /// - Parameter isTimed: whether the client does without it after a while.
+    case part(ReplyToken, isTimed: Bool, take: (RESPValue) -> Void)
+    /// It is the link's own.
+    case own
+
+    /// The answer of the client that needs it.
+    var slot: ReplyToken? {
+        switch self {
+        case .answer(let slot), .part(let slot, _, _): slot
+        case .own: nil
+        }
+    }
+}
+
+/// A connection of a client's session to another node.
+///
+/// Confined to its session's loop.
+final class NodeLink {
+    private enum State { case connecting, greeting, open, leaving, closed }
+
+    /// How long a node may take to answer LINK.
+    private static let greetingPatience = Duration.seconds(3)
+    /// How long a node may take for its part of an answer.
+    static let partPatience = Duration.seconds(2)
+    /// How long the commands of a client that has left may be on their way.
+    private static let farewell = Duration.seconds(2)
+    private static let readByteCount = 64 << 10
+    /// The unsent bytes from which on the client is not read.
+    private static let unsentByteCountMax = 256 << 10
+
+    let node: StoreNode
+    private weak var links: SessionLinks?
+    private let loop: ThreadRunLoop
+    private var state = State.connecting
+    private var socket: Session.Socket?
+    private var port: ThreadRunLoop.Port?
+    private var output = OutputQueue()
+    private var replies: ReplyFramer
+    private var owed = FIFO<OwedAnswer>()
+    /// The protocol and the user that the other node was told last.
+    private var version = ProtocolVersion.two
+    private var userName: String
+    /// The number of the connection at the other node.
+    private var number = 0
+    /// Whether the client has watches or jobs at the other node, which end with the link.
+    var isStateful = false
+    /// Whether a part of an answer is overdue: no other one is asked for.
+    private(set) var isLate = false
+    private var isFlushScheduled = false
+    private var limit: ThreadRunLoop.Timeout?
+
+    init(
+        to node: StoreNode, of links: SessionLinks, resultByteCountMax: Int, on loop: ThreadRunLoop
+    ) {
+        self.node = node
+        self.links = links
+        self.loop = loop
+        userName = links.session.user.name
+        replies = ReplyFramer(
+            limits: ReplyLimits(
+                bulkByteCountMax: resultByteCountMax, replyByteCountMax: 2 * resultByteCountMax))
+    }
+
+    /// Whether commands can be sent.
+    var isOpen: Bool { state == .open }
+
+    /// Whether the client has to wait until the other node has read more.
+    var isFull: Bool { output.byteCount > Self.unsentByteCountMax }
+
+    /// Whether an answer is outstanding.
+    var owesAnswers: Bool { !owed.isEmpty }
+
+    // MARK: - Opening
+
+    /// Begins to connect.
+    func open(_ address: SocketAddress) {
+        do throws(SystemError) {
+            let descriptor = try address.beginConnecting()
+            let number = descriptor.number
+            socket = try? Session.Socket(descriptor)
+            let link = Confined(self, to: loop)
+            let port = ThreadRunLoop.Port(watching: number, for: .writable) { _, readiness in
+                link.value.handle(readiness, address)
+            }
+            self.port = port
+            try loop.add(port)
+        } catch {
+            return failSoon("\(error)")
+        }
+        endAt(Self.greetingPatience) { $0.fail("it does not answer") }
+    }
+
+    /// The session is in the middle of a command.
+    private func failSoon(_ reason: String) {
+        endAt(.zero) { $0.fail(reason) }
+    }
+
+    private func handle(_ readiness: Readiness, _ address: SocketAddress) {
+        if state == .connecting {
+            do throws(SystemError) {
+                try socket?.descriptor.checkConnected(to: address)
+            } catch {
+                return fail("\(error)")
+            }
+            state = .greeting
+            output.tail += RelayMark.bytes
+            greet()
+        }
+        if readiness.contains(.writable) { flush() }
+        if !readiness.isDisjoint(with: [.readable, .closed]) { read() }
+        updateInterest()
+    }
+
+    /// Tells the other node for whom commands are.
+    private func greet() {
+        guard let links else { return }
+        userName = links.session.user.name
+        CommandWriter.write(
+            ["LINK", .text(node.linkSecret ?? ""), .text(userName)], to: &output.tail)
+        owed.append(.own)
+    }
+
+    // MARK: - Commands
+
+    /// Sends a command of the client, or one for it.
+    func send(_ command: Command, for answer: OwedAnswer) {
+        follow()
+        CommandWriter.writeHeader(argumentCount: command.count, to: &output.tail)
+        for index in 0..<command.count {
+            let byteCount = command.byteCount(at: index)
+            CommandWriter.writeArgumentHeader(byteCount: byteCount, to: &output.tail)
+            if byteCount < OutputQueue.wholeByteCountMin {
+                output.tail += command[index]
+            } else {
+                output.appendWhole(command.bytes(at: index))
+            }
+            CommandWriter.writeArgumentTrailer(to: &output.tail)
+        }
+        owe(answer)
+    }
+
+    /// Ends the TAKE that waits.
+    func unblock(for slot: ReplyToken) {
+        let words = ["CLIENT", "UNBLOCK", "\(number)"].map { Array($0.utf8) }
+        send(Command(words), for: .part(slot, isTimed: false) { _ in })
+    }
+
+    /// Tells the other node the client's user and protocol, if they have changed.
+    func follow() {
+        guard state == .open, let session = links?.session else { return }
+        if userName != session.user.name {
+            greet()
+            scheduleFlush()
+        }
+        guard version != session.writer.version else { return }
+        version = session.writer.version
+        if version == .two { isStateful = false }
+        CommandWriter.write(["HELLO", .integer(version.rawValue)], to: &output.tail)
+        owe(.own)
+    }
+
+    private func owe(_ answer: OwedAnswer) {
+        owed.append(answer)
+        if owed.count == 1 { awaitFirst() }
+        scheduleFlush()
+    }
+
+    private func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        let link = Confined(self, to: loop)
+        loop.perform {
+            link.value.isFlushScheduled = false
+            link.value.flush()
+            link.value.updateInterest()
+        }
+    }
+
+    private func flush() {
+        guard let socket, state != .connecting else { return }
+        do throws(TLSError) {
+            let isAllSent = try output.send(to: socket)
+            if isAllSent, state == .leaving { return close() }
+        } catch {
+            return fail("\(error)")
+        }
+        links?.linkMoved()
+    }
+
+    // MARK: - Answers
+
+    private func read() {
+        guard let socket else { return }
+        var result = ReadResult.wouldBlock
+        do throws(TLSError) {
+            links?.lendMemory(to: &replies)
+            try replies.withUninitializedTail(atLeast: Self.readByteCount) {
+                (room: inout OutputSpan<UInt8>) throws(TLSError) in
+                result = try socket.read(into: &room)
+            }
+        } catch {
+            return fail("\(error)")
+        }
+        if case .bytes = result { takeReplies() }
+        links?.takeMemory(of: &replies)
+        if result == .end { fail("it has closed the connection") }
+    }
+
+    private func takeReplies() {
+        do throws(ProtocolError) {
+            while state != .closed, let reply = try replies.next() {
+                if reply.first == UInt8(ascii: ">") { links?.push(reply) } else { take(reply) }
+            }
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private func take(_ reply: [UInt8]) {
+        guard let first = owed.popFirst() else {
+            // It refuses the connection, say.
+            return fail(RESPValue(reply: reply)?.refusal ?? "it has said more than it was asked")
+        }
+        isLate = false
+        if state == .open { endLimit() }
+        switch first {
+        case .answer(let slot): links?.session.fill(slot, encoded: reply)
+        case .part(_, _, let take): take(RESPValue(reply: reply) ?? .null)
+        case .own: takeOwn(RESPValue(reply: reply) ?? .null)
+        }
+        awaitFirst()
+        // A client that has read all has to be told that there is more.
+        links?.linkMoved()
+    }
+
+    private func takeOwn(_ reply: RESPValue) {
+        if let refusal = reply.refusal { return refuse(refusal, reply) }
+        if let number = reply.integer { self.number = number }
+        guard state == .greeting else { return }
+        state = .open
+        endLimit()
+        links?.linkOpened(self)
+    }
+
+    /// The other node does not serve the client's user, and has executed nothing behind LINK.
+    private func refuse(_ refusal: String, _ reply: RESPValue) {
+        let isOfUser = reply.errorWord == WireError.Word.noPerm.rawValue
+        guard state == .open else { return fail(refusal, isFinal: isOfUser) }
+        let (left, links) = (owed, links)
+        owed.removeAll()
+        close()
+        links?.linkEnded(self)
+        for owed in left {
+            switch owed {
+            case .answer(let slot): links?.session.fill(slot, with: reply)
+            case .part(_, _, let take): take(reply)
+            case .own: break
+            }
+        }
+    }
+
+    /// A part of an answer that is the next one has to come in time.
+    private func awaitFirst() {
+        guard case .part(_, true, _)? = owed.first, !isLate else { return }
+        endAt(Self.partPatience) { $0.firstIsLate() }
+    }
+
+    private func firstIsLate() {
+        isLate = true
+        for owed in owed {
+            guard case .part(_, true, let take) = owed else { break }
+            take(lateness)
+        }
+    }
+
+    /// The answer in place of one that is overdue.
+    var lateness: RESPValue {
+        WireError(
+            .busy,
+            "node \(node.name) did not answer within \(Self.partPatience); NODES lists all nodes"
+        ).reply
+    }
+
+    // MARK: - The end
+
+    /// The link is of no use any more.
+    ///
+    /// - Parameter isFinal: whether another try is of no use either.
+    func fail(_ reason: String, isFinal: Bool = false) {
+        guard state != .closed else { return }
+        let hadClient = state == .open
+        let isMissed = hadClient && (isStateful || owesAnswers)
+        let links = links
+        close()
+        guard let links else { return }
+        guard hadClient else { return links.linkFailed(self, reason, isFinal: isFinal) }
+        links.linkEnded(self)
+        if isMissed { links.breakOff("the link to node \(node.name) broke: \(reason)") }
+    }
+
+    /// The client has left; its last commands still count if they are on their way.
+    func leave() {
+        links = nil
+        guard state == .open, !output.isEmpty else { return close() }
+        owed.removeAll()
+        state = .leaving
+        endAt(Self.farewell) { $0.close() }
+        flush()
+        updateInterest()
+    }
+
+    func close() {
+        guard state != .closed else { return }
+        state = .closed
+        endLimit()
+        port?.invalidate()
+        port = nil
+        socket = nil
+        output = OutputQueue()
+        owed.removeAll()
+    }
+
+    // MARK: - Interest and limits
+
+    /// Reads answers while the client takes them, and sends while there is something to send.
+    func updateInterest() {
+        guard let port, state != .connecting else { return }
+        var interest: Readiness = []
+        if state != .leaving, mayRead { interest.insert(.readable) }
+        if !output.isEmpty { interest.insert(.writable) }
+        port.interest = interest
+    }
+
+    private var mayRead: Bool {
+        guard state == .open, let session = links?.session else { return true }
+        return session.takesAnswers(next: owed.first?.slot)
+    }
+
+    private func endAt(_ pause: Duration, _ end: @escaping (NodeLink) -> Void) {
+        endLimit()
+        let link = Confined((self, end), to: loop)
+        limit = loop.schedule(after: pause) {
+            let (link, end) = link.value
+            link.limit = nil
+            end(link)
+        }
+    }
+
+    private func endLimit() {
+        if let limit { loop.cancel(limit) }
+        limit = nil
+    }
+}
+
+extension RESPValue {
+    /// The text of an error; nil if it is none.
+    fileprivate var refusal: String? { if case .error(let text) = self { text } else { nil } }
+}

@@ -1,0 +1,384 @@
+// The service's part in working with other nodes: finds the nodes that execute a command, and
+// passes it on. A command that came over a link is passed on no further.
+
+internal import HTTP
+internal import Jobs
+internal import RESP
+internal import RunLoops
+
+/// The way of a command, once it is known.
+private enum CommandWay {
+    case here
+    case node(StoreNode)
+    /// To several nodes.
+    case several
+    /// No node can execute it yet, for this reason.
+    case none(String)
+    /// The store has to be asked for the threads of these jobs.
+    case unknown([JobID])
+}
+
+extension Service {
+    /// The name of this node.
+    var nodeName: String { configuration.nodeCard.name }
+
+    /// Hears of changes from now on.
+    func followOwners() {
+        owners?.whenChanged = { [unowned self] in
+            guard let owners else { return }
+            let nodes = owners.others
+            for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
+        }
+    }
+
+    /// The owner of a thread, a pool or its member; nil if there is no such thread.
+    func owner(ofThread name: String) -> ThreadOwner? {
+        guard let owners, let group = try? driver.group(of: name) else { return nil }
+        return owners.owner(of: group.name)
+    }
+
+    /// Passes a command on, or holds it, if it is not for this node alone.
+    ///
+    /// - Returns: false if this node executes it, now.
+    /// - Throws: the answer, if no node can execute it.
+    func passesOn(
+        _ command: Command, _ found: CommandSpecification, _ session: Session
+    ) throws(WireError) -> Bool {
+        guard let owners, !found.route.isHere else { return false }
+        let target = found.route.target(of: command)
+        switch try way(of: command, to: target, session, owners) {
+        case .here:
+            session.links?.noteWayFound()
+            return false
+        case .node(let node):
+            try pass(command, found, to: node, session)
+        case .several:
+            try passToSeveral(command, found, target, session, owners)
+        case .none(let reason):
+            try links(of: session).hold(command, because: reason)
+        case .unknown(let ids):
+            let links = links(of: session)
+            try links.hold(command, because: "the store does not say which thread has the job")
+            links.seek(ids, owners)
+        }
+        return true
+    }
+
+    private func links(of session: Session) -> SessionLinks {
+        if let links = session.links { return links }
+        let links = SessionLinks(of: session, self)
+        session.links = links
+        return links
+    }
+
+    // MARK: - Finding the way
+
+    private func way(
+        of command: Command, to target: CommandTarget, _ session: Session,
+        _ owners: any ThreadOwners
+    ) throws(WireError) -> CommandWay {
+        switch target {
+        case .here: return .here
+        case .thread(let place): return way(toThread: command.text(at: place), owners)
+        case .job(let place):
+            // The command says what is wrong with the number.
+            guard let id = JobID(bytes: command[place]) else { return .here }
+            return try way(toJobs: [id], session, owners)
+        case .watch:
+            guard let ids = WatchCommands.jobs(of: command), session.writer.version == .three
+            else { return .here }
+            let way = try way(toJobs: ids, session, owners)
+            guard session.isLink, case .several = way else { return way }
+            return .none("node \(nodeName) does not have the threads of all these jobs")
+        case .all(.jobs):
+            // The command says what is wrong with its arguments.
+            guard let arguments = try? JobsArguments(command, driver, session.user) else {
+                return .here
+            }
+            if let thread = arguments.conditions.thread { return way(toThread: thread, owners) }
+            return session.isAlone(owners) ? .here : .several
+        case .unwatch: return session.links?.open.isEmpty == false ? .several : .here
+        case .doneThenTake where session.isLink: return try doneWay(command, session, owners)
+        case .doneThenTake:
+            let way = try doneWay(command, session, owners)
+            switch way {
+            case .here, .node: return session.isAlone(owners) ? way : .several
+            case .several, .none, .unknown: return way
+            }
+        case .all, .take: return session.isAlone(owners) ? .here : .several
+        }
+    }
+
+    private func doneWay(
+        _ command: Command, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) -> CommandWay {
+        guard let id = JobID(bytes: command[1]) else { return .here }
+        return try way(toJobs: [id], session, owners)
+    }
+
+    private func way(toThread name: String, _ owners: any ThreadOwners) -> CommandWay {
+        guard let group = try? driver.group(of: name) else { return .here }
+        switch owners.owner(of: group.name) {
+        case .here: return .here
+        case .node(let node): return .node(node)
+        case .nobody: return .none("no node has the thread \(group.name)")
+        }
+    }
+
+    /// The way to jobs, if all are at one node.
+    private func way(
+        toJobs ids: [JobID], _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) -> CommandWay {
+        var (first, isMixed, unknown): (CommandWay?, Bool, [JobID]) = (nil, false, [])
+        for id in ids {
+            guard let way = try way(toJob: id, session, owners) else {
+                unknown.append(id)
+                continue
+            }
+            if case .none = way { return way }
+            if let first, !first.isSame(as: way) { isMixed = true }
+            first = first ?? way
+        }
+        if !unknown.isEmpty { return .unknown(unknown) }
+        return isMixed ? .several : first ?? .here
+    }
+
+    /// The way to a job; nil if the store has to be asked for its thread.
+    private func way(
+        toJob id: JobID, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) -> CommandWay? {
+        if driver.input({ $0.isInMemory(id) }) {
+            // One that has ended may have left with its thread; volatile ones are known here alone.
+            guard driver.scheduler.book.active(id) == nil, driver.store.isKeeping,
+                let job = driver.scheduler.book.job(id),
+                case .node(let node) = owner(ofThread: job.thread)
+            else { return .here }
+            return .node(node)
+        }
+        guard let known = try session.links?.thread(of: id) else { return nil }
+        return known.map { way(toThread: $0, owners) } ?? .here
+    }
+
+    // MARK: - Passing on
+
+    private func pass(
+        _ command: Command, _ found: CommandSpecification, to node: StoreNode, _ session: Session
+    ) throws(WireError) {
+        if session.conversation != nil { return try redirect(session, to: node) }
+        let links = links(of: session)
+        guard let link = try way(to: node, command, session) else { return }
+        let isLogged = found.access.mayBeLogged
+        if isLogged { noteOperation(command, found, session) }
+        if ["observe", "take", "done"].contains(found.name) { link.isStateful = true }
+        let slot = session.reserve()
+        links.send(
+            command, over: link,
+            for: isLogged
+                ? .part(slot, isTimed: false) { [unowned session] in session.fill(slot, with: $0) }
+                : .answer(slot))
+    }
+
+    /// The open link to a node; holds the command if there is none.
+    private func way(
+        to node: StoreNode, _ command: Command, _ session: Session,
+        for patience: Duration = SessionLinks.patience
+    ) throws(WireError) -> NodeLink? {
+        let links = links(of: session)
+        if session.isLink {
+            // The nodes do not agree: each may have heard of a change first.
+            try links.hold(command, because: "node \(node.name) has the thread, not \(nodeName)")
+            return nil
+        }
+        switch try links.way(to: node) {
+        case .open(let link):
+            links.noteWayFound()
+            return link
+        case .none(let reason):
+            try links.hold(
+                command, because: "node \(node.name) is not reached: \(reason)", for: patience)
+            return nil
+        }
+    }
+
+    /// The open links to all other nodes, as far as the client's command needs them; nil if one has
+    /// to be waited for.
+    private func allLinks(
+        _ command: Command, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) -> [NodeLink]? {
+        var (found, missing): ([NodeLink], StoreNode?) = ([], nil)
+        for node in owners.others.sorted(by: { $0.id < $1.id }) {
+            if case .open(let link) = try links(of: session).way(to: node) {
+                found.append(link)
+            } else {
+                missing = missing ?? node
+            }
+        }
+        guard let missing else {
+            links(of: session).noteWayFound()
+            return found
+        }
+        _ = try way(to: missing, command, session, for: NodeLink.partPatience)
+        return nil
+    }
+
+    /// Executes a command here, whose answer is a part of another one.
+    ///
+    /// - Parameter take: gets the answer, now or later; never once the client has left.
+    func executeHere(
+        _ command: Command, _ session: Session, for slot: ReplyToken,
+        _ take: @escaping (RESPValue) -> Void
+    ) {
+        session.asPart(of: slot, take) {
+            do {
+                let found = try commands.find(command, for: session)
+                return try found.execute(self, session, command)
+            } catch {
+                return WireError(error).reply
+            }
+        }
+    }
+
+    // MARK: - Several nodes
+
+    private func passToSeveral(
+        _ command: Command, _ found: CommandSpecification, _ target: CommandTarget,
+        _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) {
+        switch target {
+        case .all(let merge):
+            guard let links = try allLinks(command, session, owners) else { return }
+            if found.access.mayBeLogged { noteOperation(command, found, session) }
+            gather([(nil, command)] + links.map { ($0, command) }, session) {
+                [unowned self, unowned session] in
+                merge.merge($0, of: links.map(\.node), command, self, session.user)
+            }
+        case .unwatch:
+            let links = session.links?.open.filter(\.isStateful) ?? []
+            gather([(nil, command)] + links.map { ($0, command) }, session, RESPValue.sum(of:))
+        case .watch: try watch(command, session, owners)
+        case .take(let start):
+            try WorkerCommands.checkTake(
+                in: command, from: start + 1, to: command.count, self, session.user)
+            guard try allLinks(command, session, owners) != nil else { return }
+            let round = TakeRound(session.reserve(), session, self, owners.others)
+            round.begin(command, links(of: session))
+        case .doneThenTake: try doneThenTake(command, session, owners)
+        case .here, .thread, .job: break
+        }
+    }
+
+    /// Has several nodes execute a command, and answers with one value.
+    private func gather(
+        _ parts: [(link: NodeLink?, command: Command)], _ session: Session,
+        _ merge: @escaping ([RESPValue]) -> RESPValue
+    ) {
+        let slot = session.reserve()
+        let gathered = GatheredAnswer(partCount: parts.count) { [unowned session] in
+            session.fill(slot, with: merge($0))
+        }
+        for (place, part) in parts.enumerated() {
+            guard let link = part.link else {
+                executeHere(part.command, session, for: slot) { gathered.add($0, at: place) }
+                continue
+            }
+            guard !link.isLate else {
+                gathered.add(link.lateness, at: place)
+                continue
+            }
+            links(of: session).send(
+                part.command, over: link,
+                for: .part(slot, isTimed: true) { gathered.add($0, at: place) })
+        }
+    }
+
+    /// Watches jobs of several nodes: each gets the numbers of its own.
+    private func watch(
+        _ command: Command, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) {
+        let ids = WatchCommands.jobs(of: command) ?? []
+        var (own, byNode): ([JobID], [Int64: (link: NodeLink, ids: [JobID])]) = ([], [:])
+        for id in ids {
+            guard case .node(let node)? = try way(toJob: id, session, owners) else {
+                own.append(id)
+                continue
+            }
+            if byNode[node.id] == nil {
+                guard case .open(let link) = try links(of: session).way(to: node) else {
+                    _ = try way(to: node, command, session)
+                    return
+                }
+                byNode[node.id] = (link, [])
+            }
+            byNode[node.id]?.ids.append(id)
+        }
+        links(of: session).noteWayFound()
+        let rest = ids.count + 1 < command.count ? [command.bytes(at: command.count - 1)] : []
+        func part(_ ids: [JobID]) -> Command {
+            Command([command.bytes(at: 0)] + ids.map { Array("\($0.number)".utf8) } + rest)
+        }
+        let links = links(of: session)
+        let slot = session.reserve()
+        let finish = { [unowned session, unowned links] (parts: [RESPValue]) in
+            session.fill(slot, with: .sum(of: parts))
+            links.releasePushes()
+        }
+        // The answer comes before the first push: those of other nodes wait for it, and this node's
+        // begin with the last part.
+        let gathered = GatheredAnswer(partCount: byNode.count) {
+            [unowned self, unowned session] parts in
+            guard !own.isEmpty, parts.first?.errorWord == nil else { return finish(parts) }
+            executeHere(part(own), session, for: slot) { finish([$0] + parts) }
+        }
+        links.holdPushes()
+        for (place, (link, ids)) in byNode.values.enumerated() {
+            link.isStateful = true
+            links.send(
+                part(ids), over: link,
+                for: .part(slot, isTimed: false) { gathered.add($0, at: place) })
+        }
+    }
+
+    /// Ends a job where it is; then asks all nodes for the next one.
+    private func doneThenTake(
+        _ command: Command, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) {
+        // Nothing ends with a wrong TAKE.
+        try WorkerCommands.checkTake(
+            in: command, from: 5, to: command.count - 1, self, session.user)
+        let way = try doneWay(command, session, owners)
+        guard try allLinks(command, session, owners) != nil else { return }
+        let last = command.count - 1
+        let done = Command([0, 1, 2, last].map { command.bytes(at: $0) })
+        let take = Command((4..<last).map { command.bytes(at: $0) })
+        let (links, nodes) = (links(of: session), owners.others)
+        let slot = session.reserve()
+        let goOn = { [unowned self, unowned session, unowned links] (value: RESPValue) in
+            guard value.errorWord == nil else { return session.fill(slot, with: value) }
+            TakeRound(slot, session, self, nodes).begin(take, links)
+        }
+        if case .node(let node) = way, case .open(let link) = try links.way(to: node) {
+            links.send(done, over: link, for: .part(slot, isTimed: false, take: goOn))
+        } else {
+            executeHere(done, session, for: slot, goOn)
+        }
+    }
+}
+
+extension CommandWay {
+    /// Whether it leads to the same node.
+    fileprivate func isSame(as other: CommandWay) -> Bool {
+        switch (self, other) {
+        case (.here, .here): true
+        case (.node(let node), .node(let other)): node.id == other.id
+        default: false
+        }
+    }
+}
+
+extension Session {
+    /// Whether a command for all nodes is for this one alone: the client is another node, or speaks
+    /// HTTP, or there is no other node.
+    fileprivate func isAlone(_ owners: any ThreadOwners) -> Bool {
+        isLink || conversation != nil || owners.others.isEmpty
+    }
+}

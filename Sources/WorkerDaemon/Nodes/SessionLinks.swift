@@ -1,0 +1,292 @@
+// The links of one client to other nodes, and the command that waits for one.
+//
+// A command whose node is not known or not reached is held: the session executes nothing behind it,
+// so the order of commands is kept and one command is held at a time. It is tried again when owners
+// change, when a link opens and after a fault, and refused when its time is over.
+
+internal import Jobs
+internal import Kernel
+internal import RESP
+internal import RunLoops
+
+/// The links of a session.
+///
+/// Confined to its session's loop.
+final class SessionLinks {
+    /// The way to a node.
+    enum Way {
+        case open(NodeLink)
+        /// There is no link yet, for this reason.
+        case none(String)
+    }
+
+    /// The last fault of a node's links.
+    private struct Fault {
+        let reason: String
+        /// Whether another try is of no use.
+        let isFinal: Bool
+        /// When the node is tried again.
+        let end: Instant
+    }
+
+    /// How long a command waits for a node that can execute it.
+    static let patience = Duration.seconds(5)
+    /// The time between two tries to connect to a node.
+    private static let connectPause = Duration.milliseconds(500)
+    /// How long commands behind a refused one are refused at once: they came with it.
+    private static let refusalAge = Duration.seconds(1)
+
+    unowned let session: Session
+    private unowned let service: Service
+    private var links: [Int64: NodeLink] = [:]
+    private var faults: [Int64: Fault] = [:]
+    private var held: Command?
+    /// When the held command is refused.
+    private var end: Instant?
+    private var wakeUp: ThreadRunLoop.Timeout?
+    /// The threads of the held command's jobs; nil for one that the store does not have.
+    private var threads: [JobID: String?] = [:]
+    /// The jobs whose threads are being looked for.
+    private var sought: Set<JobID> = []
+    /// The reason why the store could not say which thread a job has.
+    private var storeFault: StoreFault?
+    /// The pushes of other nodes that come before an answer that is being gathered.
+    private var earlyPushes = LatestPushes()
+    /// How many answers hold pushes back.
+    private var holdCount = 0
+    /// The TAKE that waits at several nodes.
+    var round: TakeRound?
+
+    init(of session: Session, _ service: Service) {
+        self.session = session
+        self.service = service
+    }
+
+    private var loop: ThreadRunLoop { session.loop }
+
+    // MARK: - Links
+
+    /// The links over which commands can be sent.
+    var open: [NodeLink] { links.values.filter(\.isOpen).sorted { $0.node.id < $1.node.id } }
+
+    /// The way to a node; begins to connect if there is no link.
+    ///
+    /// - Throws: why the node can't be reached, however often it is tried.
+    func way(to node: StoreNode) throws(WireError) -> Way {
+        if let link = links[node.id] {
+            return link.isOpen
+                ? .open(link) : .none(faults[node.id]?.reason ?? "it is not connected yet")
+        }
+        if let fault = faults[node.id] {
+            if fault.isFinal {
+                faults[node.id] = nil
+                throw WireError(.noPerm, fault.reason)
+            }
+            if loop.now < fault.end { return .none(fault.reason) }
+        }
+        let address = try address(of: node)
+        let link = NodeLink(
+            to: node, of: self,
+            resultByteCountMax: max(
+                ReplyLimits().bulkByteCountMax, service.configuration.limits.outputBacklogBytes),
+            on: loop)
+        links[node.id] = link
+        link.open(address)
+        return .none(faults[node.id]?.reason ?? "it is not connected yet")
+    }
+
+    private func address(of node: StoreNode) throws(WireError) -> SocketAddress {
+        guard let url = node.commands, let (address, isEncrypted) = Relay.read(url) else {
+            throw WireError(
+                .busy, "node \(node.name) has no address for others: set node.address there")
+        }
+        guard !isEncrypted else {
+            throw WireError(
+                .err,
+                "node \(node.name) serves at \(url), and commands are not passed on over TLS: "
+                    + "connect to it")
+        }
+        return address
+    }
+
+    func linkOpened(_ link: NodeLink) {
+        faults[link.node.id] = nil
+        tryAgain()
+    }
+
+    func linkFailed(_ link: NodeLink, _ reason: String, isFinal: Bool) {
+        links[link.node.id] = nil
+        let text = isFinal ? String(reason.drop { $0 != " " }.dropFirst()) : reason
+        faults[link.node.id] = Fault(
+            reason: text, isFinal: isFinal, end: loop.now.advanced(by: Self.connectPause))
+        tryAgain()
+    }
+
+    func linkEnded(_ link: NodeLink) { links[link.node.id] = nil }
+
+    /// A link has sent or received something.
+    func linkMoved() {
+        guard session.pauses.contains(.links), !links.values.contains(where: \.isFull) else {
+            return
+        }
+        session.endPause(.links)
+        session.goOn()
+    }
+
+    /// The client has read something, say.
+    func sessionMoved() { for link in links.values { link.updateInterest() } }
+
+    /// The client has another protocol.
+    func follow() { for link in links.values { link.follow() } }
+
+    /// Ends the client's connection: what became of its commands is not known.
+    func breakOff(_ reason: String) { session.breakOff(reason) }
+
+    /// Sends the client a push of another node.
+    func push(_ bytes: [UInt8]) {
+        guard session.writer.version == .three, let push = RESPValue(reply: bytes) else { return }
+        let subject = Self.subject(of: push)
+        guard holdCount == 0 else { return earlyPushes.put(push, about: subject) }
+        session.push(push, about: subject)
+    }
+
+    /// Keeps pushes back until an answer is given.
+    func holdPushes() { holdCount += 1 }
+
+    /// An answer is given that has held pushes back.
+    func releasePushes() {
+        holdCount -= 1
+        while holdCount == 0, let push = earlyPushes.popFirst() {
+            session.push(push, about: Self.subject(of: push))
+        }
+    }
+
+    /// The number of the job that a push is about.
+    private static func subject(of push: RESPValue) -> UInt64 {
+        UInt64(clamping: push.elements.flatMap { $0.dropFirst().first?.integer } ?? 0)
+    }
+
+    func lendMemory(to replies: inout ReplyFramer) {
+        replies.takeMemory(&session.outputRound.spareInput)
+    }
+
+    func takeMemory(of replies: inout ReplyFramer) {
+        replies.giveMemory(&session.outputRound.spareInput)
+    }
+
+    /// Sends a command over a link; the client waits if the other node does not read.
+    func send(_ command: Command, over link: NodeLink, for answer: OwedAnswer) {
+        link.send(command, for: answer)
+        if link.isFull { session.pause(.links) }
+    }
+
+    /// Owners or nodes have changed: links to nodes that work no longer end.
+    func ownersChanged(_ nodes: [StoreNode]) {
+        for link in links.values where !nodes.contains(where: { $0.id == link.node.id }) {
+            link.fail("the node works no longer")
+        }
+        guard session.isOpen else { return }
+        if let round, nodes.contains(where: { !round.hasAsked($0) }) { round.end() }
+        end = held == nil ? nil : end
+        tryAgain()
+    }
+
+    /// The session has ended.
+    func close() {
+        let ended = links
+        links = [:]
+        for link in ended.values { link.leave() }
+        held = nil
+        round = nil
+        endWakeUp()
+    }
+
+    // MARK: - The held command
+
+    /// Holds a command until it can be executed.
+    ///
+    /// - Throws: that its time is over.
+    func hold(
+        _ command: Command, because reason: String, for patience: Duration = SessionLinks.patience
+    ) throws(WireError) {
+        let now = loop.now
+        if let end, now < end.advanced(by: Self.refusalAge) {
+            guard now < end else {
+                forgetThreads()
+                throw WireError(.busy, "\(reason); a takeover takes seconds, try again")
+            }
+        } else {
+            end = now.advanced(by: patience)
+        }
+        held = command
+        session.pause(.held)
+        let nextTry = faults.values.map(\.end).filter { now < $0 }.min()
+        guard let end else { return }
+        wakeUp(at: min(end, nextTry ?? end))
+    }
+
+    /// A command goes its way, or is answered.
+    func noteWayFound() {
+        end = nil
+        forgetThreads()
+    }
+
+    private func tryAgain() {
+        guard let command = held else { return }
+        held = nil
+        endWakeUp()
+        session.endPause(.held)
+        service.executeAgain(command, for: session)
+        session.goOn()
+    }
+
+    private func wakeUp(at date: Instant) {
+        endWakeUp()
+        let links = Confined(self, to: loop)
+        wakeUp = loop.schedule(at: date) {
+            links.value.wakeUp = nil
+            links.value.tryAgain()
+        }
+    }
+
+    private func endWakeUp() {
+        if let wakeUp { loop.cancel(wakeUp) }
+        wakeUp = nil
+    }
+
+    // MARK: - The threads of jobs
+
+    /// The thread of a job that the store was asked for; nil if it was not, or has not answered.
+    ///
+    /// - Throws: why the store does not say.
+    func thread(of id: JobID) throws(WireError) -> String?? {
+        if let storeFault {
+            noteWayFound()
+            throw WireError(.busy, "\(storeFault)")
+        }
+        return threads[id]
+    }
+
+    /// Asks the store for the threads of jobs; the held command is tried again once all are known.
+    func seek(_ ids: [JobID], _ owners: any ThreadOwners) {
+        for id in ids where sought.insert(id).inserted {
+            owners.findThread(of: id) { [weak self] in self?.found(id, $0) }
+        }
+    }
+
+    private func found(_ id: JobID, _ result: Result<String?, StoreFault>) {
+        // The command may have been refused meanwhile.
+        guard sought.remove(id) != nil else { return }
+        switch result {
+        case .success(let thread): threads[id] = .some(thread)
+        case .failure(let fault): storeFault = fault
+        }
+        if sought.isEmpty { tryAgain() }
+    }
+
+    private func forgetThreads() {
+        threads = [:]
+        sought = []
+        storeFault = nil
+    }
+}

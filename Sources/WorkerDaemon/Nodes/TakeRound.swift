@@ -1,0 +1,92 @@
+// A TAKE that waits at all nodes at a time. The first job is the worker's; the others' TAKEs are
+// ended, and a job that one of them has given meanwhile goes back: its attempt does not count.
+
+internal import Jobs
+internal import RESP
+
+/// A TAKE at several nodes.
+///
+/// Confined to its session's loop.
+final class TakeRound {
+    private let slot: ReplyToken
+    private unowned let session: Session
+    private unowned let service: Service
+    private let nodes: Set<Int64>
+    /// The links whose TAKEs wait, by the numbers of their nodes.
+    private var waiting: [Int64: NodeLink] = [:]
+    private var waitsHere = true
+    private var hasWinner = false
+    private var isEnding = false
+    /// The answer if there is no job.
+    private var answer = RESPValue.null
+
+    /// - Parameter nodes: the other nodes that work.
+    init(_ slot: ReplyToken, _ session: Session, _ service: Service, _ nodes: [StoreNode]) {
+        self.slot = slot
+        self.session = session
+        self.service = service
+        self.nodes = Set(nodes.map(\.id))
+    }
+
+    /// Whether a node was asked for a job, or was there to be asked.
+    func hasAsked(_ node: StoreNode) -> Bool { nodes.contains(node.id) }
+
+    /// Asks this node and those of the links.
+    func begin(_ take: Command, _ links: SessionLinks) {
+        links.round = self
+        for link in links.open {
+            waiting[link.node.id] = link
+            links.send(
+                take, over: link,
+                for: .part(slot, isTimed: false) { [self] value in
+                    waiting[link.node.id] = nil
+                    answered(value, by: link)
+                })
+        }
+        service.executeHere(take, session, for: slot) { [self] value in
+            waitsHere = false
+            answered(value, by: nil)
+        }
+    }
+
+    /// Ends the TAKEs that wait.
+    func end() {
+        guard !isEnding else { return }
+        isEnding = true
+        for link in waiting.values { link.unblock(for: slot) }
+        if waitsHere { _ = service.driver.exchange.unblock(session.number, withError: false) }
+    }
+
+    private func answered(_ value: RESPValue, by link: NodeLink?) {
+        if value.elements != nil {
+            if hasWinner {
+                giveBack(value, to: link)
+            } else {
+                hasWinner = true
+                link?.isStateful = true
+                session.fill(slot, with: value)
+            }
+            end()
+        } else if link == nil {
+            // The time is over, or an operator has ended it, or it is a wrong TAKE.
+            answer = value
+            end()
+        }
+        guard waiting.isEmpty, !waitsHere else { return }
+        if session.links?.round === self { session.links?.round = nil }
+        if !hasWinner { session.fill(slot, with: answer) }
+    }
+
+    private func giveBack(_ value: RESPValue, to link: NodeLink?) {
+        guard let job = value.elements?.prefix(2), let id = job.first?.integer,
+            let token = job.last?.bytes
+        else { return }
+        let words = ["GIVEBACK", "\(id)"].map { Array($0.utf8) }
+        let command = Command(words + [token])
+        if let link {
+            link.send(command, for: .part(slot, isTimed: false) { _ in })
+        } else {
+            service.executeHere(command, session, for: slot) { _ in }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// The daemons with one store work at the same time, and each thread or pool has one owner among
+// them. This is what the service has to know of that; where it comes from is the store's business.
+
+internal import Jobs
+
+/// The owner of a thread or pool.
+enum ThreadOwner: Equatable {
+    /// This daemon.
+    case here
+    /// Another daemon that works.
+    case node(StoreNode)
+    /// None: a daemon is about to take the thread.
+    case nobody
+}
+
+/// The owners of all threads, and the other nodes that work.
+///
+/// Confined to the service's loop.
+protocol ThreadOwners: AnyObject {
+    /// The secret by which other nodes prove, over their links, that they share the store.
+    ///
+    /// Made at random by each run of a daemon; the others read it as `StoreNode.linkSecret`.
+    var linkSecret: String { get }
+
+    /// The other nodes that live and work, in any order.
+    var others: [StoreNode] { get }
+
+    /// Called on the loop's thread, in a pass of its own, when owners or nodes have changed.
+    var whenChanged: (() -> Void)? { get set }
+
+    /// The owner of a thread or pool.
+    ///
+    /// - Parameter group: the name of a thread, or of a whole pool.
+    func owner(of group: String) -> ThreadOwner
+
+    /// Finds out which thread or pool has the job of a number.
+    ///
+    /// - Parameter answer: called once on the loop's thread, in a later pass: with the thread's
+    ///   name, nil if the store has no such job, or the reason why that is not known.
+    func findThread(of id: JobID, answer: @escaping (Result<String?, StoreFault>) -> Void)
+}

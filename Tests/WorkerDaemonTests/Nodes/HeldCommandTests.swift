@@ -1,0 +1,200 @@
+// Commands whose node is not known or not reached, and links that break: nothing is sent twice, and
+// no client waits without end.
+
+import Jobs
+import Kernel
+import RESP
+import Support
+import Testing
+
+@testable import WorkerDaemon
+
+@Suite struct `A held command` {
+    @Test(.timeLimit(.minutes(2)))
+    func `is refused after five seconds without an owner`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": nil])
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "x")
+            #expect(try client.isSilent())
+            nodes.advance(by: .milliseconds(4_999))
+            #expect(try client.isSilent())
+            nodes.advance(by: .milliseconds(1))
+            let reply = try client.reply()
+            #expect(reply.errorWord == "BUSY")
+            #expect(reply.errorMessage?.contains("no node has the thread two") == true)
+            // Others behind it are not held again; other threads go on.
+            #expect(try client.call("PERFORM", "two", "echo", "x").errorWord == "BUSY")
+            #expect(try client.call("PERFORM", "one", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `goes to the node that takes the thread, before the ones behind it`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["two": nil])
+            let client = try nodes.connect(0)
+            try client.send(
+                TestClient.bytes(["PERFORM", "two", "echo", "1"])
+                    + TestClient.bytes(["PERFORM", "two", "echo", "2"])
+                    + TestClient.bytes(["PERFORM", "one", "echo", "WAIT", "3"]))
+            #expect(try client.isSilent())
+            #expect(try nodes.jobCount(0) == 0)
+            try nodes.own(["two": 2])
+            #expect(try client.reply() == .integer(2_000_001))
+            #expect(try client.reply() == .integer(2_000_002))
+            #expect(try client.reply().text == "3")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is executed here if this node takes the thread`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": nil])
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "WAIT", "x")
+            #expect(try client.isSilent())
+            try nodes.own(["two": 0])
+            #expect(try client.reply().text == "x")
+            #expect(try nodes.jobCount(0) == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `does not go round in a circle`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": 1], seenBy: [0])
+            try nodes.own(["two": 0], seenBy: [1])
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "x")
+            try client.waitForBusy(nodes, "node a has the thread, not b")
+            #expect(try nodes.jobCount(0) + nodes.jobCount(1) == 0)
+            #expect(try nodes.sessionCount(0) == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `waits at the other node until that has the thread`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": nil], seenBy: [1])
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "WAIT", "x")
+            try eventually("the link has come") { try nodes.sessionCount(1) == 1 }
+            #expect(try client.isSilent())
+            try nodes.own(["two": 1], seenBy: [1])
+            #expect(try client.reply().text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is refused if the node is not reached`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.closeDoors(1)
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "x")
+            try client.waitForBusy(nodes, "node b is not reached")
+            try nodes.own(["two": 0])
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is refused at once if the node has no address, or TLS`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            try nodes.describe(1) { $0.commands = nil }
+            let refusal = try client.call("PERFORM", "two", "echo", "x")
+            #expect(refusal.errorWord == "BUSY")
+            #expect(refusal.errorMessage?.contains("node.address") == true)
+            try nodes.describe(1) { $0.commands = "rediss://10.0.0.1:7379" }
+            let other = try client.call("PERFORM", "two", "echo", "x")
+            #expect(other.errorWord == "ERR")
+            #expect(other.errorMessage?.contains("rediss://10.0.0.1:7379") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `of a job is refused if the store does not answer`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            try nodes.find(at: 0) { _ in
+                .failure(StoreFault(.away, path: "db", detail: "it is away"))
+            }
+            let refusal = try client.call("RESULT", 1_000_001)
+            #expect(refusal.errorWord == "BUSY")
+            #expect(refusal.errorMessage?.contains("it is away") == true)
+            try nodes.find(at: 0) { _ in .success(nil) }
+            #expect(try client.call("RESULT", 1_000_001).errorWord == "NOJOB")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `ends with its client`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": nil])
+            var client: TestClient? = try nodes.connect(0)
+            try client?.send("PERFORM", "two", "echo", "x")
+            try eventually("it is held") {
+                try nodes.figure(0) { $0.sessions.values.count { $0.pauses == .held } } == 1
+            }
+            client = nil
+            try eventually("the client has left") { try nodes.sessionCount(0) == 0 }
+            try nodes.own(["two": 0])
+            nodes.advance(by: .seconds(10))
+            #expect(try nodes.jobCount(0) == 0)
+        }
+    }
+}
+
+@Suite struct `A broken link` {
+    @Test(.timeLimit(.minutes(2)))
+    func `ends the client's connection, and nothing is repeated`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.perform("two", "echo", "x") == 1_000_001)
+            var bytes = TestClient.bytes(["PERFORM", "one", "echo", "WAIT", "mine"])
+            for _ in 0..<3 { bytes += TestClient.bytes(["PERFORM", "two", "hold", "WAIT", "x"]) }
+            bytes += TestClient.bytes(["PERFORM", "one", "echo", "WAIT", "late"])
+            try client.send(bytes)
+            try eventually("all have come") { try nodes.jobCount(1) == 4 }
+            try nodes.breakLinks(to: 1)
+            let replies = try client.repliesUntilClosed()
+            #expect(replies.map(\.text) == ["mine"])
+            #expect(try nodes.jobCount(1) == 4)
+            #expect(try nodes.sessionCount(1) == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is replaced if nothing is owed`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+            try nodes.breakLinks(to: 1)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "y").text == "y")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `ends the connection of a client that watches a job there`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let id = try client.perform("two", "hold", "x")
+            #expect(try client.call("OBSERVE", .integer(id)) == .integer(1))
+            try nodes.breakLinks(to: 1)
+            _ = try client.repliesUntilClosed()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is one to a node that works no longer`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "hold", "WAIT", "x")
+            try eventually("it has come") { try nodes.jobCount(1) == 1 }
+            try nodes.forget(1)
+            #expect(try client.repliesUntilClosed().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+// Commands for the threads and jobs of other nodes, as clients of any node send them.
+
+import Jobs
+import Kernel
+import RESP
+import Support
+import Testing
+
+@testable import WorkerDaemon
+
+@Suite struct `A link` {
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
+    func `passes a job on to the owner of its thread`(version: Int) throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            if version == 3 { _ = try client.call("HELLO", 3) }
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "there").text == "there")
+            #expect(try client.call("PERFORM", "one", "echo", "WAIT", "here").text == "here")
+            #expect(try client.perform("two", "echo", "x") == 1_000_002)
+            let error = try client.call("PERFORM", "two", "fail", "WAIT", "no paper")
+            #expect(error.errorWord == "FAILED")
+            #expect(error.errorMessage?.contains("no paper") == true)
+            #expect(try nodes.jobCount(0) == 1)
+            #expect(try nodes.jobCount(1) == 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `keeps the order of answers of a pipeline between two owners`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            for count in [1, 2, 7, 100] {
+                var bytes: [UInt8] = []
+                for number in 0..<count {
+                    let thread: CommandArgument = number % 3 == 0 ? "one" : "two"
+                    bytes += TestClient.bytes(["PERFORM", thread, "echo", "WAIT", .integer(number)])
+                }
+                try client.send(bytes)
+                for number in 0..<count { #expect(try client.reply().text == "\(number)") }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `finds a job by its number`() throws {
+        try withLinkedNodes { nodes in
+            let (client, other) = (try nodes.connect(0), try nodes.connect(1))
+            _ = try other.call("PAUSE", "two")
+            let id = try other.perform("two", "echo", "first")
+            let second = try other.perform("two", "echo", "second")
+            #expect(try client.job(id, "thread").text == "two")
+            #expect(try client.call("CANCEL", .integer(second)).text == "cancelled")
+            try client.send("RESULT", .integer(id), "WAIT")
+            #expect(try client.isSilent())
+            _ = try other.call("RESUME", "two")
+            #expect(try client.reply().text == "first")
+            #expect(try client.call("RESULT", .integer(second)).errorWord == "CANCELLED")
+            #expect(try client.call("RESULT", 77).errorWord == "NOJOB")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `steers the threads of another node`() throws {
+        try withLinkedNodes { nodes in
+            let (client, other) = (try nodes.connect(0), try nodes.connect(1))
+            #expect(try client.call("PAUSE", "two").text == "OK")
+            #expect(try other.call("THREAD", "two")["state"]?.text == "paused")
+            #expect(try client.call("THREAD", "two")["state"]?.text == "paused")
+            let id = try client.perform("two", "echo", "x")
+            #expect(try client.call("CANCEL", "two", "echo") == .integer(1))
+            #expect(try other.job(id, "state").text == "cancelled")
+            #expect(try client.call("BUFFER", "two", "echo", "x").integer == id + 1)
+            #expect(try client.call("RESUME", "two").text == "OK")
+            #expect(try client.call("FIRE", "two") == .integer(1))
+            #expect(try client.call("PERFORM", "nowhere", "echo", "x").errorWord == "NOTHREAD")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `brings the pushes of watched jobs of both nodes`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let (own, other) = (
+                try client.perform("one", "hold", "x"), try client.perform("two", "hold", "x")
+            )
+            #expect(try client.call("OBSERVE", .integer(own), .integer(other)) == .integer(2))
+            nodes.gate.open()
+            var states: [Int: String] = [:]
+            while states[own] != "done" || states[other] != "done" {
+                guard case .push(let words) = try client.reply(), words.first?.text == "job",
+                    let id = words[1].integer
+                else { throw Unexpected("no push") }
+                states[id] = words[2].text
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `stops watching`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let other = try client.perform("two", "hold", "x")
+            #expect(try client.call("OBSERVE", .integer(other)) == .integer(1))
+            guard case .push = try client.reply() else { throw Unexpected("no push") }
+            #expect(try client.call("UNOBSERVE") == .integer(1))
+            nodes.gate.open()
+            #expect(try client.call("RESULT", .integer(other), "WAIT").text == "x")
+            #expect(try client.call("PING").text == "PONG")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is asked for with the secret of the node`() throws {
+        try withLinkedNodes { nodes in
+            let mark = [0] + Array("workerd relay/1".utf8)
+            let link = try TestClient(nodes.address(1))
+            try link.send(mark + TestClient.bytes(["LINK", "secret of 0", "default"]))
+            #expect(try link.repliesUntilClosed().map(\.errorWord) == ["WRONGPASS"])
+            // Without the mark, it is a client.
+            let client = try TestClient(nodes.address(1))
+            #expect(try client.call("LINK", "secret of 1", "default").errorWord == "ERR")
+            #expect(try client.call("JOBS").errorWord == "NOAUTH")
+            let right = try TestClient(nodes.address(1))
+            try right.send(mark + TestClient.bytes(["LINK", "secret of 1", "default"]))
+            #expect(try right.reply().integer != nil)
+            #expect(try right.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `with another secret leaves a command unanswered until its time is over`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.describe(1) { $0.linkSecret = "of a run before" }
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "x")
+            try client.waitForBusy(nodes, "the secret of the node's links")
+            #expect(try nodes.jobCount(1) == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `has the rights of the client's user`() throws {
+        let few = User("few", [.observe, .submit], seesPayloads: true, scope: .all)
+        let more = User("few", [.observe, .submit, .operate], seesPayloads: true, scope: .all)
+        try withLinkedNodes(users: [[more], [few]]) { nodes in
+            let client = try nodes.connect(0)
+            try nodes.become("few", 0)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("PAUSE", "one").text == "OK")
+            #expect(try client.call("PAUSE", "two").errorWord == "NOPERM")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `needs the client's user at the other node`() throws {
+        let user = User("ann", .all, seesPayloads: true, scope: .all)
+        try withLinkedNodes(users: [[user], []]) { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+            try nodes.become("ann", 0)
+            let replies = try client.callTogether(
+                ["PERFORM", "two", "echo", "WAIT", "x"], ["PERFORM", "one", "echo", "WAIT", "y"])
+            #expect(replies[0].errorWord == "NOPERM")
+            #expect(replies[0].errorMessage?.contains("node b knows no user 'ann'") == true)
+            #expect(replies[1].text == "y")
+            // A new link to it says the same.
+            #expect(try client.call("PERFORM", "two", "echo", "x").errorWord == "NOPERM")
+            #expect(try nodes.jobCount(1) == 1)
+        }
+    }
+}
+
+extension TestClient {
+    /// Lets time pass until a held command is refused.
+    func waitForBusy(_ nodes: LinkedNodes, _ reason: String) throws {
+        var milliseconds = 0
+        while try isSilent(forMilliseconds: 20) {
+            nodes.advance(by: .milliseconds(100))
+            milliseconds += 100
+        }
+        let reply = try reply()
+        #expect(reply.errorWord == "BUSY")
+        #expect(reply.errorMessage?.contains(reason) == true, "\(reply)")
+        #expect(milliseconds >= 5_000)
+    }
+}

@@ -1,0 +1,227 @@
+// Commands that all nodes execute, and the work of workers that take jobs of any node.
+
+import Jobs
+import Kernel
+import RESP
+import Support
+import Testing
+
+@testable import WorkerDaemon
+
+@Suite struct `The answer of all nodes` {
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
+    func `shows each thread as its owner does`(version: Int) throws {
+        try withLinkedNodes { nodes in
+            let (client, other) = (try nodes.connect(0), try nodes.connect(1))
+            if version == 3 { _ = try client.call("HELLO", 3) }
+            _ = try other.call("PAUSE", "two")
+            let rows = try client.call("THREADS").elements ?? []
+            #expect(rows.map { $0["name"]?.text } == ["one", "two", "pool/1", "pool/2"])
+            #expect(rows.map { $0["node"]?.text } == ["a", "b", "a", "a"])
+            #expect(rows[1]["state"]?.text == "paused")
+            #expect(rows[0]["state"]?.text == "idle")
+            let seen = try other.call("THREADS").elements ?? []
+            #expect(seen.map { $0["node"]?.text } == ["a", "b", "a", "a"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
+    func `lists the jobs of all by their numbers`(version: Int) throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["pool": 2])
+            let client = try nodes.connect(0)
+            if version == 3 { _ = try client.call("HELLO", 3) }
+            for thread: CommandArgument in ["one", "two", "pool", "two", "one"] {
+                _ = try client.call("PERFORM", thread, "echo", "WAIT", "x")
+            }
+            func numbers(_ arguments: CommandArgument...) throws -> [Int?] {
+                try client.send(TestClient.bytes(["JOBS"] + arguments))
+                return (try client.reply().elements ?? []).map { $0["id"]?.integer }
+            }
+            let all = [2_000_001, 1_000_002, 1_000_001, 2, 1]
+            #expect(try numbers() == all)
+            #expect(try numbers("OLDEST") == all.reversed())
+            #expect(try numbers("LIMIT", 3) == Array(all.prefix(3)))
+            #expect(try numbers("OLDEST", "AFTER", 1, "LIMIT", 2) == [2, 1_000_001])
+            #expect(try numbers("two") == [1_000_002, 1_000_001])
+            #expect(try client.call("JOBS", "nowhere").errorWord == "NOTHREAD")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `adds up what all have done`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            for thread: CommandArgument in ["one", "two", "two"] {
+                _ = try client.call("PERFORM", thread, "fail", "WAIT", "x")
+            }
+            #expect(try client.call("DROP", "ALL", "fail") == .integer(3))
+            #expect(try client.call("DROP", "ALL", "fail") == .integer(0))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `has the schedules of all, each with the owner of its thread`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            for (name, thread): (CommandArgument, CommandArgument) in [
+                ("s2", "one"), ("s1", "two"),
+            ] {
+                #expect(
+                    try client.call("SCHEDULE", name, "EVERY", 3_600_000, thread, "echo", "x").text
+                        == "OK")
+            }
+            let names = try client.call("SCHEDULES").elements?.map { $0["name"]?.text }
+            #expect(names == ["s1", "s2"])
+            #expect(try nodes.figure(1) { $0.schedules.entries.count } == 1)
+            #expect(try client.call("UNSCHEDULE", "s1") == .integer(1))
+            #expect(try client.call("UNSCHEDULE", "s2") == .integer(1))
+            #expect(try client.call("SCHEDULES").elements?.isEmpty == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is an error if a node does not answer within two seconds`() throws {
+        try withLinkedNodes { nodes in
+            // It takes connections and says nothing.
+            let silent = try freeLoopbackAddress()
+            let listener = try Listener(at: silent.address)
+            try nodes.describe(1) { $0.commands = "redis://\(silent.text)" }
+            let client = try nodes.connect(0)
+            try client.send("THREADS")
+            #expect(try client.isSilent())
+            nodes.advance(by: .milliseconds(1_999))
+            #expect(try client.isSilent())
+            nodes.advance(by: .milliseconds(1))
+            let reply = try client.reply()
+            #expect(reply.errorWord == "BUSY")
+            #expect(reply.errorMessage?.contains("node b") == true)
+            withExtendedLifetime(listener) {}
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `comes in its turn, behind answers that take longer`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            try client.send(
+                TestClient.bytes(["PERFORM", "two", "hold", "WAIT", "x"])
+                    + TestClient.bytes(["THREADS"]) + TestClient.bytes(["PING"]))
+            try eventually("it has come") { try nodes.jobCount(1) == 1 }
+            nodes.advance(by: .seconds(60))
+            #expect(try client.isSilent())
+            nodes.gate.open()
+            #expect(try client.reply().text == "x")
+            #expect(try client.reply().elements?.count == 4)
+            #expect(try client.reply().text == "PONG")
+        }
+    }
+}
+
+@Suite struct `A worker at any node` {
+    @Test(.timeLimit(.minutes(2)))
+    func `takes the jobs of all nodes and ends them`() throws {
+        try withLinkedNodes { nodes in
+            let (client, worker) = (try nodes.connect(1), try nodes.connect(0))
+            for thread: CommandArgument in ["two", "one", "two"] {
+                try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+                try client.send("PERFORM", thread, "turn", "WAIT", thread)
+                let taken = try Taken(try worker.reply())
+                #expect(taken.reply[2].text == (thread == "two" ? "two" : "one"))
+                #expect(
+                    try worker.call("REPORT", .integer(taken.id), .text(taken.token), 50, "")
+                        .text == "go")
+                #expect(try taken.ended(worker, "done").text == "OK")
+                #expect(try client.reply().text == "done")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `goes on from a job of one node to one of the other`() throws {
+        try withLinkedNodes { nodes in
+            let (client, worker) = (try nodes.connect(1), try nodes.connect(0))
+            try client.send("PERFORM", "two", "turn", "WAIT", "x")
+            let first = try Taken.take(worker, "turn")
+            try worker.send(
+                "DONE", .integer(first.id), .text(first.token), "THEN", "TAKE", "WAIT", 60_000,
+                "FROM", "turn", "result")
+            #expect(try client.reply().text == "result")
+            try client.send("PERFORM", "one", "turn", "WAIT", "y")
+            let second = try Taken(try worker.reply())
+            #expect(second.reply[2].text == "one")
+            #expect(
+                try worker.call(
+                    "DONE", .integer(first.id), "wrong", "THEN", "TAKE", "FROM", "turn", "x"
+                ).errorWord == "STALE")
+            #expect(try second.ended(worker, "last").text == "OK")
+            #expect(try client.reply().text == "last")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `gets null when its time is over, or an operator says so`() throws {
+        try withLinkedNodes { nodes in
+            let (client, worker) = (try nodes.connect(0), try nodes.connect(0))
+            let number = try worker.call("CLIENT", "ID").integer ?? 0
+            try worker.send("TAKE", "WAIT", 1_000, "FROM", "turn")
+            try eventually("it waits") { try nodes.sessionCount(1) == 1 }
+            var isOver = false
+            while !isOver {
+                nodes.advance(by: .milliseconds(500))
+                isOver = try !worker.isSilent()
+            }
+            #expect(try worker.reply() == .null)
+            try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it is ended") {
+                try client.call("CLIENT", "UNBLOCK", .integer(number)) == .integer(1)
+            }
+            #expect(try worker.reply() == .null)
+            // Nothing waits for it any more at either node.
+            try client.send("PERFORM", "two", "turn", "WAIT", "x")
+            let taken = try Taken.take(worker, "turn")
+            #expect(try taken.ended(worker, "y").text == "OK")
+            #expect(try client.reply().text == "y")
+            #expect(try worker.call("TAKE", "FROM", "echo").errorWord == "ERR")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `leaves the other node when it leaves this one`() throws {
+        try withLinkedNodes { nodes in
+            var worker: TestClient? = try nodes.connect(0)
+            try worker?.send("TAKE", "OWN", "two", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it waits there") {
+                try nodes.figure(1) { $0.driver.exchange.takers.count } == 1
+            }
+            worker = nil
+            try eventually("it is gone there") { try nodes.sessionCount(1) == 0 }
+            #expect(try nodes.figure(1) { $0.driver.exchange.takers.count } == 0)
+        }
+    }
+}
+
+@Suite struct `A request of HTTP at the wrong node` {
+    @Test(.timeLimit(.minutes(2)))
+    func `is told where the thread or the job is`() throws {
+        try withLinkedNodes(http: true) { nodes in
+            let id = try nodes.connect(1).perform("two", "echo", "x")
+            let client = try nodes.connectHTTP(0)
+            for target in ["/api/threads/two", "/api/jobs/\(id)", "/api/jobs/\(id)/result?wait=5"] {
+                let response = try client.get(target)
+                #expect(response.status == 307)
+                #expect(response.fields["location"] == "http://10.0.0.1:7712\(target)")
+            }
+            let body = #"{"thread":"two","selector":"echo","payload":"x"}"#
+            #expect(try client.post("/api/jobs", body).status == 307)
+            let own = #"{"thread":"one","selector":"echo","payload":"x"}"#
+            #expect(try client.post("/api/jobs", own).status == 202)
+            #expect(try client.get("/api/threads").status == 200)
+            try nodes.describe(1) { $0.requests = nil }
+            let refusal = try client.get("/api/threads/two")
+            #expect(refusal.status == 503)
+            #expect(try refusal.word() == "BUSY")
+            #expect(refusal.text.contains("node b"))
+        }
+    }
+}
