@@ -123,7 +123,7 @@ struct CommandTable {
         return found
     }
 
-    private static let authenticationRequired = WireError(
+    static let authenticationRequired = WireError(
         .noAuth, "Authentication required: AUTH [user] password")
 }
 

@@ -16,11 +16,12 @@ enum LinkCommands {
     private static func link(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
+        guard session.isFromNode else {
+            guard session.isAuthenticated else { throw CommandTable.authenticationRequired }
+            throw WireError(.err, "LINK is for other nodes: clients authenticate with AUTH")
+        }
         guard let owners = service.owners else {
             throw WireError(.err, "LINK is for nodes that work together: this daemon works alone")
-        }
-        guard session.isFromNode else {
-            throw WireError(.err, "LINK is for other nodes: clients authenticate with AUTH")
         }
         guard PasswordGate.isEqual(command.bytes(at: 1), Array(owners.linkSecret.utf8)) else {
             service.warningOfLinks.happened(from: session.ends.client)

@@ -155,8 +155,11 @@ extension Service {
             else { return .here }
             return .node(node)
         }
-        guard let known = try session.links?.thread(of: id) else { return nil }
-        return known.map { way(toThread: $0, owners) } ?? .here
+        switch try session.links?.thread(of: id) {
+        case .thread(let name): return way(toThread: name, owners)
+        case .nowhere: return .here
+        case .unknown, nil: return nil
+        }
     }
 
     // MARK: - Passing on
@@ -169,7 +172,8 @@ extension Service {
         guard let link = try way(to: node, command, session) else { return }
         let isLogged = found.access.mayBeLogged
         if isLogged { noteOperation(command, found, session) }
-        if ["observe", "take", "done"].contains(found.name) { link.isStateful = true }
+        let takesJobs = found.name == "take" || found.name == "done" && command.count > 4
+        if takesJobs || found.name == "observe" { link.isStateful = true }
         let slot = session.reserve()
         links.send(
             command, over: link,

@@ -31,6 +31,12 @@ extension Session {
         take(answer)
     }
 
+    /// The number of the client's slot that an answer is for.
+    func outerNumber(of slot: ReplyToken) -> UInt64 {
+        slot.number < Self.innerSlotMin
+            ? slot.number : innerAnswers[slot.number]?.outer ?? slot.number
+    }
+
     /// Gives the answer of a part's slot.
     ///
     /// - Returns: whether it is one.

@@ -20,6 +20,15 @@ final class SessionLinks {
         case none(String)
     }
 
+    /// The thread of a job, as far as it is known.
+    enum FoundThread {
+        case thread(String)
+        /// The store has no such job.
+        case nowhere
+        /// The store was not asked, or has not answered.
+        case unknown
+    }
+
     /// The last fault of a node's links.
     private struct Fault {
         let reason: String
@@ -35,6 +44,8 @@ final class SessionLinks {
     private static let connectPause = Duration.milliseconds(500)
     /// How long commands behind a refused one are refused at once: they came with it.
     private static let refusalAge = Duration.seconds(1)
+    /// So many jobs' threads are remembered.
+    private static let threadCountMax = 1_024
 
     unowned let session: Session
     private unowned let service: Service
@@ -44,8 +55,10 @@ final class SessionLinks {
     /// When the held command is refused.
     private var end: Instant?
     private var wakeUp: ThreadRunLoop.Timeout?
-    /// The threads of the held command's jobs; nil for one that the store does not have.
-    private var threads: [JobID: String?] = [:]
+    /// The threads of jobs at other nodes, as the store has told: a job keeps its thread.
+    private var threads: [JobID: String] = [:]
+    /// The jobs of the held command that the store does not have.
+    private var missing: Set<JobID> = []
     /// The jobs whose threads are being looked for.
     private var sought: Set<JobID> = []
     /// The reason why the store could not say which thread a job has.
@@ -85,10 +98,11 @@ final class SessionLinks {
             if loop.now < fault.end { return .none(fault.reason) }
         }
         let address = try address(of: node)
+        let limits = service.configuration.limits
         let link = NodeLink(
             to: node, of: self,
             resultByteCountMax: max(
-                ReplyLimits().bulkByteCountMax, service.configuration.limits.outputBacklogBytes),
+                ReplyLimits().bulkByteCountMax, limits.outputBacklogBytes, limits.payloadBytes),
             on: loop)
         links[node.id] = link
         link.open(address)
@@ -186,6 +200,9 @@ final class SessionLinks {
             link.fail("the node works no longer")
         }
         guard session.isOpen else { return }
+        for number in faults.keys where !nodes.contains(where: { $0.id == number }) {
+            faults[number] = nil
+        }
         if let round, nodes.contains(where: { !round.hasAsked($0) }) { round.end() }
         end = held == nil ? nil : end
         tryAgain()
@@ -212,7 +229,7 @@ final class SessionLinks {
         let now = loop.now
         if let end, now < end.advanced(by: Self.refusalAge) {
             guard now < end else {
-                forgetThreads()
+                forgetQuestions()
                 throw WireError(.busy, "\(reason); a takeover takes seconds, try again")
             }
         } else {
@@ -228,7 +245,7 @@ final class SessionLinks {
     /// A command goes its way, or is answered.
     func noteWayFound() {
         end = nil
-        forgetThreads()
+        forgetQuestions()
     }
 
     private func tryAgain() {
@@ -256,15 +273,22 @@ final class SessionLinks {
 
     // MARK: - The threads of jobs
 
-    /// The thread of a job that the store was asked for; nil if it was not, or has not answered.
+    /// The thread of a job, as the store has told it.
     ///
     /// - Throws: why the store does not say.
-    func thread(of id: JobID) throws(WireError) -> String?? {
+    func thread(of id: JobID) throws(WireError) -> FoundThread {
         if let storeFault {
             noteWayFound()
             throw WireError(.busy, "\(storeFault)")
         }
-        return threads[id]
+        if missing.contains(id) { return .nowhere }
+        return threads[id].map { .thread($0) } ?? .unknown
+    }
+
+    /// Remembers the thread of a job.
+    func note(_ thread: String, of id: JobID) {
+        if threads.count >= Self.threadCountMax { threads.removeAll() }
+        threads[id] = thread
     }
 
     /// Asks the store for the threads of jobs; the held command is tried again once all are known.
@@ -278,14 +302,16 @@ final class SessionLinks {
         // The command may have been refused meanwhile.
         guard sought.remove(id) != nil else { return }
         switch result {
-        case .success(let thread): threads[id] = .some(thread)
+        case .success(let thread?): note(thread, of: id)
+        case .success(nil): missing.insert(id)
         case .failure(let fault): storeFault = fault
         }
         if sought.isEmpty { tryAgain() }
     }
 
-    private func forgetThreads() {
-        threads = [:]
+    /// Forgets what the store did not know: another command asks again.
+    private func forgetQuestions() {
+        missing = []
         sought = []
         storeFault = nil
     }

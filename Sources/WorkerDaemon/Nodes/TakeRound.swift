@@ -64,6 +64,7 @@ final class TakeRound {
             } else {
                 hasWinner = true
                 link?.isStateful = true
+                noteThread(of: value)
                 session.fill(slot, with: value)
             }
             end()
@@ -75,6 +76,14 @@ final class TakeRound {
         guard waiting.isEmpty, !waitsHere else { return }
         if session.links?.round === self { session.links?.round = nil }
         if !hasWinner { session.fill(slot, with: answer) }
+    }
+
+    /// The worker will ask for the job by its number.
+    private func noteThread(of value: RESPValue) {
+        guard let job = value.elements?.prefix(3), let id = job.first?.integer, id > 0,
+            let thread = job.last?.text
+        else { return }
+        session.links?.note(thread, of: JobID(UInt64(id)))
     }
 
     private func giveBack(_ value: RESPValue, to link: NodeLink?) {

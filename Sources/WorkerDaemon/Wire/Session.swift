@@ -209,7 +209,7 @@ final class Session {
 
     /// Whether a reserved place is the next to be answered, and all before it is written.
     func isNext(_ slot: ReplyToken) -> Bool {
-        (innerAnswers[slot.number]?.outer ?? slot.number) == firstSlot && output.isEmpty
+        outerNumber(of: slot) == firstSlot && output.isEmpty
     }
 
     /// Whether a reserved place was answered.

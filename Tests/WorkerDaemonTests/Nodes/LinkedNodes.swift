@@ -67,9 +67,10 @@ final class LinkedNodes {
 
     /// - Parameters:
     ///   - count: how many nodes.
+    ///   - limits: the limits of each node; none for the usual ones.
     ///   - users: the users of each node's users file; none without a file.
     init(
-        _ count: Int = 2, limits: String = "", users: [[User]?] = [], http: Bool = false
+        _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false
     ) throws {
         io = try WorkerThread(name: "io", poller: SystemPoller(clock: clock))
         room = try io.submitAndWait { @Sendable in
@@ -78,7 +79,8 @@ final class LinkedNodes {
         scratches = try (0..<count).map { _ in try Scratch() }
         for index in 0..<count {
             try add(
-                index, limits: limits, users: index < users.count ? users[index] : nil, http: http)
+                index, limits: index < limits.count ? limits[index] : "",
+                users: index < users.count ? users[index] : nil, http: http)
         }
         try own(["one": 0, "two": 1, "pool": 0])
     }
@@ -227,6 +229,12 @@ final class LinkedNodes {
         return try io.submitAndWait { @Sendable in body(room.value.nodes[index].service) }
     }
 
+    /// How often a node has asked its store for the thread of a job.
+    func lookupCount(_ index: Int) throws -> Int {
+        let room = room
+        return try io.submitAndWait { @Sendable in room.value.nodes[index].owners.lookupCount }
+    }
+
     /// How many jobs a node was handed.
     func jobCount(_ index: Int) throws -> Int {
         try figure(index) { Int($0.driver.scheduler.book.nextNumber) } - 1 - index * 1_000_000
@@ -235,12 +243,12 @@ final class LinkedNodes {
     /// How many clients and links a node has.
     func sessionCount(_ index: Int) throws -> Int { try figure(index) { $0.sessions.count } }
 
-    /// Ends all links that have come to a node.
+    /// Ends all links that have come to a node and have brought a command.
     func breakLinks(to index: Int) throws {
         let room = room
         try io.submitAndWait { @Sendable in
             for session in Array(room.value.nodes[index].service.sessions.values)
-            where session.isLink {
+            where session.isLink && session.commandCount > 1 {
                 session.close("the test breaks it")
             }
         }
@@ -282,7 +290,7 @@ final class LinkedNodes {
 
 /// Runs a test with nodes that work at the same time.
 func withLinkedNodes(
-    _ count: Int = 2, limits: String = "", users: [[User]?] = [], http: Bool = false,
+    _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
     _ body: (LinkedNodes) throws -> Void
 ) throws {
     let nodes = try LinkedNodes(count, limits: limits, users: users, http: http)

@@ -112,6 +112,55 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `speaks the client's version of the protocol, also when that changes`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            let id = try client.perform("two", "hold", "x")
+            func isMap() throws -> Bool {
+                if case .map = try client.call("JOB", .integer(id)) { true } else { false }
+            }
+            #expect(try !isMap())
+            _ = try client.call("HELLO", 3)
+            #expect(try isMap())
+            #expect(try client.call("OBSERVE", .integer(id)) == .integer(1))
+            guard case .push = try client.reply() else { throw Unexpected("no push") }
+            _ = try client.call("HELLO", 2)
+            #expect(try !isMap())
+            // With the other version, the watch has ended.
+            nodes.gate.open()
+            #expect(try client.call("RESULT", .integer(id), "WAIT").text == "x")
+            #expect(
+                try nodes.figure(1) { $0.driver.scheduler.audience.watches.isEmpty ? 0 : 1 } == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `asks the store once for the thread of a job`() throws {
+        try withLinkedNodes { nodes in
+            let id = try nodes.connect(1).perform("two", "echo", "x")
+            let client = try nodes.connect(0)
+            for _ in 0..<3 { #expect(try client.call("RESULT", .integer(id), "WAIT").text == "x") }
+            #expect(try nodes.lookupCount(0) == 1)
+            #expect(try client.call("JOB", 77).errorWord == "NOJOB")
+            #expect(try client.call("JOB", 77).errorWord == "NOJOB")
+            #expect(try nodes.lookupCount(0) == 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `logs what an operator does at both nodes, with its answer`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.call("PAUSE", "two").text == "OK")
+            for index in 0..<2 {
+                let own = try nodes.connect(index).call("OPERATIONS", 1).elements?.first
+                #expect(own?["command"]?.text == "PAUSE two", "\(own as Any)")
+                #expect(own?["answer"]?.text == "OK", "\(own as Any)")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `is asked for with the secret of the node`() throws {
         try withLinkedNodes { nodes in
             let mark = [0] + Array("workerd relay/1".utf8)
@@ -120,7 +169,7 @@ import Testing
             #expect(try link.repliesUntilClosed().map(\.errorWord) == ["WRONGPASS"])
             // Without the mark, it is a client.
             let client = try TestClient(nodes.address(1))
-            #expect(try client.call("LINK", "secret of 1", "default").errorWord == "ERR")
+            #expect(try client.call("LINK", "secret of 1", "default").errorWord == "NOAUTH")
             #expect(try client.call("JOBS").errorWord == "NOAUTH")
             let right = try TestClient(nodes.address(1))
             try right.send(mark + TestClient.bytes(["LINK", "secret of 1", "default"]))

@@ -187,6 +187,47 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `gives a second job back that comes at the same moment`() throws {
+        try withLinkedNodes { nodes in
+            let worker = try nodes.connect(0)
+            for (index, thread): (Int, CommandArgument) in [(0, "one"), (1, "two")] {
+                _ = try nodes.connect(index).perform(thread, "turn", "x")
+                try eventually("it waits for a worker") {
+                    try nodes.figure(index) { $0.driver.exchange.ready.count } == 1
+                }
+            }
+            let first = try Taken.take(worker, "turn")
+            try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+            while try worker.isSilent() { nodes.advance(by: .milliseconds(10)) }
+            let second = try Taken(try worker.reply())
+            #expect(Set([first.id, second.id]) == [1, 1_000_001])
+            #expect(first.attempt == 1 && second.attempt == 1)
+            #expect(try first.ended(worker, "x").text == "OK")
+            #expect(try second.ended(worker, "x").text == "OK")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `asks again when a node joins`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.forget(2)
+            let worker = try nodes.connect(0)
+            try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it waits") {
+                try nodes.figure(1) { $0.driver.exchange.takers.count } == 1
+            }
+            #expect(try worker.isSilent())
+            try nodes.describe(2) { _ in }
+            try nodes.own(["pool": 2])
+            #expect(try worker.reply() == .null)
+            _ = try nodes.connect(2).perform("pool", "turn", "x")
+            let taken = try Taken.take(worker, "turn")
+            #expect(taken.reply[2].text?.hasPrefix("pool/") == true)
+            #expect(try taken.ended(worker, "x").text == "OK")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `leaves the other node when it leaves this one`() throws {
         try withLinkedNodes { nodes in
             var worker: TestClient? = try nodes.connect(0)

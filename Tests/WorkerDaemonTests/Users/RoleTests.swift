@@ -49,6 +49,7 @@ import WorkerDaemon
         (["COMMAND", "COUNT"], everyone), (["CONFIG", "GET", "save"], observers),
         (["SHUTDOWN", "LATER"], operators), (["BACKUP", "not/a/name"], operators),
         (["RELOAD", "DRY"], operators), (["NODES"], observers),
+        (["LINK", "secret", "all"], everyone),
     ]
 
     /// Each path with values for its parameters, and the roles one of which it needs.
