@@ -12,6 +12,8 @@ final class CommandSpecification: Sendable {
         static let unauthenticated = Permission(rawValue: 1)
         /// Between MULTI and the EXEC or DISCARD that ends it.
         static let inTransaction = Permission(rawValue: 2)
+        /// Before another node has authenticated, on a connection that it has made.
+        static let unauthenticatedNode = Permission(rawValue: 4)
     }
 
     /// The groups of commands in COMMAND DOCS.
@@ -106,7 +108,9 @@ struct CommandTable {
         _ command: Command, _ found: CommandSpecification, _ session: Session
     ) throws(WireError) -> CommandSpecification {
         let standing = session.standing
-        if standing == .stranger, !found.permission.contains(.unauthenticated) {
+        if standing == .stranger, !found.permission.contains(.unauthenticated),
+            !session.isFromNode || !found.permission.contains(.unauthenticatedNode)
+        {
             throw Self.authenticationRequired
         }
         guard found.arity.contains(command.count) else {
@@ -123,7 +127,7 @@ struct CommandTable {
         return found
     }
 
-    static let authenticationRequired = WireError(
+    private static let authenticationRequired = WireError(
         .noAuth, "Authentication required: AUTH [user] password")
 }
 

@@ -10,14 +10,13 @@ enum LinkCommands {
             "link", 3...3, .connection, .anyUser, usage: "secret user",
             "For other nodes with this store: gives the connection the rights of a user. Answers "
                 + "with the connection's number.",
-            permission: .unauthenticated, execute: link)
+            permission: .unauthenticatedNode, execute: link)
     ]
 
     private static func link(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         guard session.isFromNode else {
-            guard session.isAuthenticated else { throw CommandTable.authenticationRequired }
             throw WireError(.err, "LINK is for other nodes: clients authenticate with AUTH")
         }
         guard let owners = service.owners else {

@@ -195,6 +195,7 @@ import Testing
         let more = User("few", [.observe, .submit, .operate], seesPayloads: true, scope: .all)
         try withLinkedNodes(users: [[more], [few]]) { nodes in
             let client = try nodes.connect(0)
+            _ = try client.call("PING")
             try nodes.become("few", 0)
             #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
             #expect(try client.call("PAUSE", "one").text == "OK")
