@@ -97,6 +97,26 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `brings no push before the answer of all nodes`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["pool": 2])
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let ids = try ["one", "two", "pool"].map { try client.perform(.text($0), "hold", "x") }
+            try client.send(TestClient.bytes(["OBSERVE"] + ids.map { .integer($0) }))
+            #expect(try client.reply() == .integer(3))
+            var pushed: Set<Int> = []
+            for _ in ids {
+                guard case .push(let words) = try client.reply(), let id = words[1].integer else {
+                    throw Unexpected("no push")
+                }
+                pushed.insert(id)
+            }
+            #expect(pushed == Set(ids))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `stops watching`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
