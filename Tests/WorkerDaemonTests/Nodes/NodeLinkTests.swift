@@ -103,6 +103,7 @@ import Testing
             let client = try nodes.connect(0)
             _ = try client.call("HELLO", 3)
             let ids = try ["one", "two", "pool"].map { try client.perform(.text($0), "hold", "x") }
+            for id in ids { try client.waitUntil(id, is: "running") }
             try client.send(TestClient.bytes(["OBSERVE"] + ids.map { .integer($0) }))
             #expect(try client.reply() == .integer(3))
             var pushed: Set<Int> = []
@@ -122,6 +123,7 @@ import Testing
             let client = try nodes.connect(0)
             _ = try client.call("HELLO", 3)
             let other = try client.perform("two", "hold", "x")
+            try client.waitUntil(other, is: "running")
             #expect(try client.call("OBSERVE", .integer(other)) == .integer(1))
             guard case .push = try client.reply() else { throw Unexpected("no push") }
             #expect(try client.call("UNOBSERVE") == .integer(1))
@@ -142,6 +144,7 @@ import Testing
             #expect(try !isMap())
             _ = try client.call("HELLO", 3)
             #expect(try isMap())
+            try client.waitUntil(id, is: "running")
             #expect(try client.call("OBSERVE", .integer(id)) == .integer(1))
             guard case .push = try client.reply() else { throw Unexpected("no push") }
             _ = try client.call("HELLO", 2)
