@@ -202,7 +202,8 @@ final class NodeLink {
         guard let socket, state != .connecting else { return }
         do throws(TLSError) {
             let isAllSent = try output.send(to: socket)
-            if isAllSent, state == .leaving { return close() }
+            // Closed with answers unread, it would take commands with it that are on their way.
+            if isAllSent, state == .leaving { try? socket.shutdownWriting() }
         } catch {
             return fail("\(error)")
         }
@@ -231,6 +232,7 @@ final class NodeLink {
     private func takeReplies() {
         do throws(ProtocolError) {
             while state != .closed, let reply = try replies.next() {
+                if state == .leaving { continue }
                 if reply.first == UInt8(ascii: ">") { links?.push(reply) } else { take(reply) }
             }
         } catch {
@@ -348,7 +350,7 @@ final class NodeLink {
     func updateInterest() {
         guard let port, state != .connecting else { return }
         var interest: Readiness = []
-        if state != .leaving, mayRead { interest.insert(.readable) }
+        if mayRead { interest.insert(.readable) }
         if !output.isEmpty { interest.insert(.writable) }
         port.interest = interest
     }

@@ -148,6 +148,23 @@ import Testing
 
 @Suite struct `A broken link` {
     @Test(.timeLimit(.minutes(2)))
+    func `of a client that has left brings its last commands`() throws {
+        try withLinkedNodes { nodes in
+            var client: TestClient? = try nodes.connect(0)
+            _ = try client?.perform("two", "echo", "x")
+            let payload = String(repeating: "x", count: 10_000)
+            // Fewer bytes than are taken before a client has to wait.
+            let bytes = (0..<20).flatMap { _ in
+                TestClient.bytes(["PERFORM", "two", "echo", .text(payload)])
+            }
+            try client?.send(bytes)
+            client = nil
+            try eventually("all have come") { try nodes.jobCount(1) == 21 }
+            try eventually("the link has ended") { try nodes.sessionCount(1) == 0 }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `ends the client's connection, and nothing is repeated`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)

@@ -16,11 +16,9 @@ import Testing
         try nodes.figure(index) { $0.sessions.values.map(\.outputByteCount).max() ?? 0 }
     }
 
-    /// Submits that wait for their results, which are their payloads of one letter each.
-    private func submits(_ count: Int) -> [UInt8] {
-        (0..<count).flatMap { number in
-            TestClient.bytes(["PERFORM", "two", "echo", "WAIT", .text(text(number))])
-        }
+    /// A submit that waits for its result, which is its payload of one letter.
+    private func submit(_ number: Int, _ thread: CommandArgument = "two") -> [UInt8] {
+        TestClient.bytes(["PERFORM", thread, "echo", "WAIT", .text(text(number))])
     }
 
     private func text(_ number: Int) -> String {
@@ -28,14 +26,21 @@ import Testing
         return String(repeating: letter, count: Self.byteCount)
     }
 
-    /// Reads all answers and sends the rest of the submits meanwhile.
+    /// Reads the answers to submits of a size, and sends the rest of them meanwhile.
+    ///
+    /// - Parameter bytes: the submits, of which some bytes were sent.
     private func finish(
         _ client: TestClient, _ bytes: [UInt8], from start: Int, count: Int
     ) throws {
         var sent = start
         for number in 0..<count {
+            // All answers before were read, so the daemon takes this one.
+            let end = bytes.count / count * (number + 1)
+            if sent < end {
+                try client.send(Array(bytes[sent..<end]))
+                sent = end
+            }
             #expect(try client.reply().text == text(number))
-            guard sent < bytes.count else { continue }
             sent += client.sendUntilRefused(Array(bytes[sent...]), quietMilliseconds: 0)
         }
     }
@@ -45,7 +50,7 @@ import Testing
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
             let count = 150
-            let bytes = submits(count)
+            let bytes = (0..<count).flatMap { submit($0) }
             let sent = client.sendUntilRefused(bytes, quietMilliseconds: 500)
             #expect(sent < bytes.count)
             for index in 0..<2 {
@@ -65,7 +70,7 @@ import Testing
             _ = try other.call("PAUSE", "two")
             let client = try nodes.connect(0)
             let count = 100
-            let bytes = submits(count)
+            let bytes = (0..<count).flatMap { submit($0) }
             let sent = client.sendUntilRefused(bytes, quietMilliseconds: 500)
             #expect(sent < bytes.count)
             #expect(try nodes.jobCount(1) == 4)
@@ -81,11 +86,8 @@ import Testing
             try nodes.own(["pool": 2])
             let client = try nodes.connect(0)
             let count = 40
-            var bytes = TestClient.bytes(["PERFORM", "two", "hold", "WAIT", "first"])
-            for number in 0..<count {
-                bytes += TestClient.bytes(
-                    ["PERFORM", "pool", "echo", "WAIT", .text(text(number))])
-            }
+            try client.send("PERFORM", "two", "hold", "WAIT", "first")
+            let bytes = (0..<count).flatMap { submit($0, "pool") }
             let sent = client.sendUntilRefused(bytes, quietMilliseconds: 500)
             nodes.gate.open()
             #expect(try client.reply().text == "first")
