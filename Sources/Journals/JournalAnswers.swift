@@ -9,10 +9,12 @@ struct JournalAnswers {
     var cancelled: [UInt64: [QueueName: [CountedJob]]] = [:]
     var cancelledParts: [UInt64: BulkCancelAnswer] = [:]
     var fired: [UInt64: BufferRelease] = [:]
-    var claimed: [UInt64: Result<[Job], StoreFault>] = [:]
+    var claimed: [UInt64: Result<ClaimedJobs, StoreFault>] = [:]
     var settled: [UInt64: FailedJobsAnswer] = [:]
     /// The jobs that were not accepted, each with the job that has its name.
     var existing: [JobID: NamedJob] = [:]
+    /// The jobs that were not accepted although others of the transaction were.
+    var refused: [JobID: StoreFault] = [:]
     /// The delayed jobs that each command which asks for some has read at its place.
     ///
     /// A later command of the same transaction may let failed jobs run again, which the scheduler
@@ -54,8 +56,15 @@ struct JournalAnswers {
         loaded.isEmpty ? nil : loaded.removeFirst()
     }
 
-    /// Answers the next new job: it is on the disk, or refused if there is a fault.
-    mutating func appendAccepted() { acceptedCount += 1 }
+    /// Answers the next new job, whose number this is: it is on the disk, or refused if there is a
+    /// fault.
+    mutating func appendAccepted(_ id: JobID) {
+        guard fault == nil, !refused.isEmpty, let refusal = refused[id] else {
+            acceptedCount += 1
+            return
+        }
+        append(.accepted(count: 1, refusal))
+    }
 
     mutating func append(_ answer: StoreAnswer) {
         if acceptedCount > 0 { told.append(.accepted(count: acceptedCount, fault)) }

@@ -72,8 +72,23 @@ package protocol JournalTables: AnyObject {
     /// - Parameter isWritten: whether all commands were written.
     func end(isWritten: Bool)
 
+    /// Whether other schedulers have threads of the same tables.
+    var isShared: Bool { get }
+
+    /// The first number of a range that new jobs have numbers of from now on; told once.
+    func takeNewNumbers() -> UInt64?
+
+    /// Whether the jobs of a thread are this scheduler's.
+    func owns(_ thread: String) -> Bool
+
     // MARK: - Changes
 
+    /// Takes over the jobs of a thread's queues in shared tables.
+    ///
+    /// - Throws: `foreignThread` if another scheduler owns the thread; nothing has changed then.
+    func take(_ queues: [QueueName], at now: Int64) throws(StoreFault) -> TakenJobs
+    /// Records in shared tables that threads pass to another seat.
+    func move(_ moves: [ThreadMove]) throws(StoreFault)
     func touch() throws(StoreFault)
     func flush() throws(StoreFault)
     func accept(_ job: Job) throws(StoreFault)
@@ -171,6 +186,21 @@ extension JournalTables {
 
     package func drop(accepted jobs: [NewJob]) throws(StoreFault) {
         preconditionFailure("every transaction is decided")
+    }
+
+    /// False: one scheduler has all threads.
+    package var isShared: Bool { false }
+
+    package func takeNewNumbers() -> UInt64? { nil }
+
+    package func owns(_ thread: String) -> Bool { true }
+
+    package func take(_ queues: [QueueName], at now: Int64) throws(StoreFault) -> TakenJobs {
+        preconditionFailure("the tables are not shared")
+    }
+
+    package func move(_ moves: [ThreadMove]) throws(StoreFault) {
+        preconditionFailure("the tables are not shared")
     }
 
     /// None: all beginnings are in the attempt log beside the store.

@@ -20,8 +20,8 @@ extension JournalWriter {
             tryRefusedAgain()
         case .settleSubmitted(let answer): settled(answer)
         case .claim(let queues, let ticket):
-            let result = answers.claimed[ticket] ?? blockers(of: queues, store)
-            if case .success(let jobs) = result { recoveryCounter.give(jobs) }
+            let result = answers.claimed[ticket] ?? claimed(queues, store, after: fault)
+            if case .success(let jobs) = result { noteClaimed(queues, jobs) }
             answers.append(.claimed(ticket: ticket, result))
         case .answer(let send):
             self.send = send
@@ -34,17 +34,17 @@ extension JournalWriter {
             if fault == nil { recoveryCounter.give(settled.jobs) }
             answers.append(
                 .settled(ticket: ticket, fault.map { .failure($0) } ?? .success(settled)))
-        case .accept, .acceptOnce: answers.appendAccepted()
+        case .accept(let new), .acceptOnce(let new, _): answers.appendAccepted(new.job.id)
         case .run(let runs):
             for made in runs {
                 if fault == nil, let other = answers.existing[made.new.job.id] {
                     answers.append(.existing(other))
                 } else {
-                    answers.appendAccepted()
+                    answers.appendAccepted(made.new.job.id)
                 }
             }
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
-            .keepDue(_, let ticket):
+            .keepDue(_, let ticket), .move(_, let ticket):
             answers.append(.confirmed(ticket: ticket, fault))
         case .fire(let part, let ticket):
             let firing = answers.fired[ticket] ?? BufferRelease()
@@ -126,13 +126,43 @@ extension JournalWriter {
         }
     }
 
-    /// The jobs of queues that hold up others between two attempts.
-    func blockers(
-        of queues: [QueueName], _ store: any JournalTables
-    ) -> Result<[Job], StoreFault> {
-        reading { () throws(StoreFault) in
-            try store.blockers().filter { queues.contains($0.queue) }
+    /// The jobs of a thread that this scheduler takes over; part of a transaction.
+    func claim(
+        _ queues: [QueueName], _ store: any JournalTables, at now: Int64
+    ) throws(StoreFault) -> Result<ClaimedJobs, StoreFault> {
+        guard store.isShared else { return claimed(queues, store) }
+        do throws(StoreFault) {
+            let taken = try store.take(queues, at: now)
+            return claimed(queues, store, taken)
+        } catch {
+            // The transaction goes on: nothing has changed.
+            guard error.kind == .foreignThread else { throw error }
+            return .failure(error)
         }
+    }
+
+    /// The jobs of a thread that this scheduler has had, or has taken.
+    ///
+    /// - Parameter fault: why a transaction has failed; it matters to a shared store alone.
+    private func claimed(
+        _ queues: [QueueName], _ store: any JournalTables, _ taken: TakenJobs? = nil,
+        after fault: StoreFault? = nil
+    ) -> Result<ClaimedJobs, StoreFault> {
+        if let fault, store.isShared { return .failure(fault) }
+        return reading { () throws(StoreFault) in
+            let blockers = try store.blockers().filter { queues.contains($0.queue) }
+            return ClaimedJobs(blockers: blockers, taken: taken)
+        }
+    }
+
+    private func noteClaimed(_ queues: [QueueName], _ jobs: ClaimedJobs) {
+        recoveryCounter.give(jobs.blockers)
+        guard let taken = jobs.taken else { return }
+        for (queue, selectors) in taken.counts {
+            recoveryCounter.noteCounted(selectors.keys, in: queue)
+        }
+        scheduleStockTaking()
+        lookForSubmitted(in: .zero)
     }
 
     private func loaded(

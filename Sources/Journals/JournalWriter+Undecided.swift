@@ -90,6 +90,7 @@ extension JournalWriter {
             guard waiting.batch.areRefusable else { return }
             waiting.refused = waiting.batch.newJobs.filter {
                 waiting.answers.existing[$0.job.id] == nil
+                    && waiting.answers.refused[$0.job.id] == nil
             }
             let batch = waiting.batch
             waiting.batch = PendingCommands(recordsOf: batch)

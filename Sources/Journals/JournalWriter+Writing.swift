@@ -18,11 +18,10 @@ extension JournalWriter {
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, _): try store.dropSchedule(name)
         case .acceptOnce(let new, let claim):
-            if let other = try store.giveName(claim, to: new.job.id, at: now) {
-                answers.existing[new.job.id] = other
-                noteMemory(new)
-            } else {
+            if try giveName(claim, to: new, store, at: now, &answers) {
                 try accept(new, store)
+            } else {
+                noteMemory(new)
             }
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part)
@@ -53,26 +52,30 @@ extension JournalWriter {
             try store.retry(id, attempt, dueAt: due, at: now)
         case .reserve(let number): try store.reserve(below: number)
         case .cancel(let id, let outcome, let ticket):
-            guard let job = try store.job(id), isParked(job) else { break }
-            // It has begun since it was looked for.
-            if outcome == .expired, job.attempt > 0 { break }
-            try store.end(id, nil, outcome, at: now)
-            answers.cancelled[ticket] = [
-                job.queue: [
-                    CountedJob(
-                        id: id, state: job.state, selector: job.selector,
-                        byteCount: job.payload.count)
-                ]
-            ]
+            answers.cancelled[ticket] = try cancel(id, as: outcome, store, at: now)
         case .cancelPart(let part, let ticket):
             answers.cancelledParts[ticket] = try store.cancel(part, behind: broughtThrough, at: now)
         case .release(let queues): for queue in queues { broughtThrough.forget(queue) }
         case .claim(let queues, let ticket):
-            answers.claimed[ticket] = blockers(of: queues, store)
+            answers.claimed[ticket] = try claim(queues, store, at: now)
+        case .move(let moves, _): try store.move(moves)
         case .settleSubmitted(let answer): try store.submittedJobs?.settle(answer)
         case .begun, .hold, .confirm, .answer, .limit, .serve: break
         case .find, .findPayload, .findNamed, .findExpired, .list: break
         }
+    }
+
+    /// Ends a parked job of this scheduler, if it still is one.
+    private func cancel(
+        _ id: JobID, as outcome: Outcome, _ store: any JournalTables, at now: Int64
+    ) throws(StoreFault) -> [QueueName: [CountedJob]]? {
+        guard let job = try store.job(id), store.owns(job.thread), isParked(job) else { return nil }
+        // It has begun since it was looked for.
+        if outcome == .expired, job.attempt > 0 { return nil }
+        try store.end(id, nil, outcome, at: now)
+        let counted = CountedJob(
+            id: id, state: job.state, selector: job.selector, byteCount: job.payload.count)
+        return [job.queue: [counted]]
     }
 
     /// Records an attempt that lasts, and the first worker that holds it.
@@ -87,12 +90,28 @@ extension JournalWriter {
         _ made: MadeRun, to store: any JournalTables, at now: Int64, _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         if let claim = made.claim,
-            let other = try store.giveName(claim, to: made.new.job.id, at: now)
+            try !giveName(claim, to: made.new, store, at: now, &answers)
         {
-            answers.existing[made.new.job.id] = other
-            if other.isSame { try store.note(made.run) }
+            if answers.existing[made.new.job.id]?.isSame == true { try store.note(made.run) }
         } else {
             try store.accept(made.new.job, of: made.run)
+        }
+    }
+
+    /// Gives a name to a new job.
+    ///
+    /// - Returns: false if another job has it, or another daemon uses it just now.
+    private func giveName(
+        _ claim: NameClaim, to new: NewJob, _ store: any JournalTables, at now: Int64,
+        _ answers: inout JournalAnswers
+    ) throws(StoreFault) -> Bool {
+        do throws(StoreFault) {
+            answers.existing[new.job.id] = try store.giveName(claim, to: new.job.id, at: now)
+            return answers.existing[new.job.id] == nil
+        } catch {
+            guard error.kind == .nameInUse else { throw error }
+            answers.refused[new.job.id] = error
+            return false
         }
     }
 

@@ -235,6 +235,7 @@ package final class JournalWriter {
                 health.noteMoving(store.checkpointFault)
                 refused = []
                 if store.submittedJobs?.hasNews == true { lookForSubmitted(in: .zero) }
+                if let first = store.takeNewNumbers() { send?([.numbers(from: first)]) }
             } catch {
                 guard error.kind != .undecided else {
                     return noteUndecided(batch, answers, because: error)

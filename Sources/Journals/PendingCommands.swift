@@ -110,6 +110,7 @@ extension StoreCommand {
     fileprivate var isLasting: Bool {
         switch self {
         case .settle, .fire, .cancel, .cancelPart, .keepSchedule, .dropSchedule, .keepDue: true
+        case .claim, .move: true
         default: false
         }
     }

@@ -92,6 +92,13 @@ package struct Recovering {
             if ownMark == nil { try store.countUnknownBeginnings(at: now) }
             return
         }
+        try Self.learn(entries, in: store, at: now)
+    }
+
+    /// Records the attempts of a log in the store; part of a transaction.
+    package static func learn(
+        _ entries: [UInt64: AttemptLog.Entry], in store: any JournalTables, at now: Int64
+    ) throws(StoreFault) {
         // In the order of numbers, which is about that of their ends: the oldest are dropped first.
         for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
             // Without an attempt: a worker was to hold it, and the crash came before.

@@ -1,6 +1,6 @@
 // Counts the jobs that were in the file when it was opened, a few rows at a time.
 
-internal import Jobs
+package import Jobs
 
 /// Counts the recovered jobs.
 ///
@@ -18,7 +18,7 @@ package final class RecoveryCounter {
     /// The number of rows of one part; other commands have their turn between two parts.
     let stepCount: Int
 
-    init(
+    package init(
         _ store: any JournalTables, serving selectors: Set<String>, stepCount: Int
     ) throws(StoreFault) {
         self.selectors = selectors
@@ -50,6 +50,11 @@ package final class RecoveryCounter {
     /// Whether a queue may have jobs without a handler among those before the parked ones.
     func hasUnserved(in queue: QueueName) -> Bool {
         unservedQueues.contains(queue) || countedSelectors.count > selectors.count
+    }
+
+    /// Jobs of a taken queue were counted; those without a handler stay in the store.
+    func noteCounted(_ selectors: some Sequence<String>, in queue: QueueName) {
+        if selectors.contains(where: { !serves($0) }) { unservedQueues.insert(queue) }
     }
 
     /// Counts the next part.

@@ -21,6 +21,7 @@ package final class PostgreSQLJournal: JournalStore {
     private let trust: Trust
     private let uncommitted: UncommittedAttempts
     private let store: Confined<PostgreSQLStore>
+    package let sharedSeat: Int64?
 
     /// Takes the seat of a database on a thread of its own.
     ///
@@ -31,6 +32,7 @@ package final class PostgreSQLJournal: JournalStore {
     ///   - selectors: the selectors that have a handler.
     ///   - shared: set by the server's clock; `clocks` go by it.
     ///   - standby: waits for another daemon that has the seat; nil throws `inUse`.
+    ///   - isShared: whether other daemons have threads of the same database.
     ///   - whenLost: called once if another daemon has taken the seat: no job may begin any more.
     ///     On the journal's thread.
     /// - Returns: the journal, and the state of the tables.
@@ -42,28 +44,30 @@ package final class PostgreSQLJournal: JournalStore {
         payloadByteCountMax: Int = 512 << 20, serving selectors: Set<String>,
         window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, shared: SharedClock = SharedClock(), log: StoreLog,
-        standby: SeatStandby? = nil,
+        standby: SeatStandby? = nil, isShared: Bool = false,
         whenLost: @escaping @Sendable (StoreFault) -> Void
     ) throws -> (PostgreSQLJournal, StoreRecovery) {
         let (closing, trust, uncommitted) = (Latch(), Trust(), UncommittedAttempts())
         let wall = clocks.wall
-        let made = Mutex<Confined<PostgreSQLStore>?>(nil)
+        let made = Mutex<(store: Confined<PostgreSQLStore>, seat: Int64)?>(nil)
         @Sendable func open() throws -> JournalThread.Opened {
             let seat = Seat(
                 address, NodeEntry(card), known: KnownServer(path: "\(attemptsPath)-server"),
-                closing: closing, log: log, whenLost: whenLost)
+                closing: closing, isShared: isShared, log: log, whenLost: whenLost)
             try seat.take(standby)
             let store = try PostgreSQLStore(
                 seat, trust, uncommitted, shared, limits: limits, window: window)
-            let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
-            let (counter, recovery) = try recovering.learn(
-                serving: selectors, window, at: wall.unixMilliseconds())
-            // Only now are its entries in the store; and no job has begun.
-            let attempts = try recovering.makeAttempts()
+            let now = wall.unixMilliseconds()
+            let (counter, recovery, attempts) =
+                try isShared
+                ? store.beginShare(
+                    attemptsPath: attemptsPath, serving: selectors, window, at: now)
+                : Self.recover(
+                    store, attemptsPath: attemptsPath, serving: selectors, window, at: now, log)
             try store.limitSubmits(payloadByteCountMax)
             try seat.noteOpened()
             let confined = Confined(store, to: ThreadRunLoop.current)
-            made.withLock { $0 = confined }
+            made.withLock { $0 = (confined, seat.number) }
             return JournalThread.Opened(store, counter, recovery, attempts)
         }
         let (journal, recovery) = try JournalThread.open(clocks: clocks, log: log) {
@@ -77,16 +81,32 @@ package final class PostgreSQLJournal: JournalStore {
                 }
             }
         }
-        guard let store = made.withLock({ $0 }) else {
+        guard let (store, number) = made.withLock({ $0 }) else {
             preconditionFailure("an open journal has a store")
         }
-        return (PostgreSQLJournal(address, journal, closing, trust, uncommitted, store), recovery)
+        return (
+            PostgreSQLJournal(
+                address, journal, closing, trust, uncommitted, store,
+                sharedSeat: isShared ? number : nil), recovery
+        )
+    }
+
+    /// Takes up the jobs of a daemon that has all threads.
+    private static func recover(
+        _ store: PostgreSQLStore, attemptsPath: String, serving selectors: Set<String>,
+        _ window: WindowLimits, at now: Int64, _ log: StoreLog
+    ) throws -> (RecoveryCounter, StoreRecovery, AttemptLog) {
+        let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
+        let (counter, recovery) = try recovering.learn(serving: selectors, window, at: now)
+        // Only now are its entries in the store; and no job has begun.
+        return (counter, recovery, try recovering.makeAttempts())
     }
 
     private init(
         _ address: ServerAddress, _ journal: JournalThread, _ closing: Latch, _ trust: Trust,
-        _ uncommitted: UncommittedAttempts, _ store: Confined<PostgreSQLStore>
+        _ uncommitted: UncommittedAttempts, _ store: Confined<PostgreSQLStore>, sharedSeat: Int64?
     ) {
+        self.sharedSeat = sharedSeat
         self.trust = trust
         self.uncommitted = uncommitted
         self.store = store
@@ -101,7 +121,7 @@ package final class PostgreSQLJournal: JournalStore {
     package var isTrusted: Bool { trust.isHeld }
 
     package func mayBegin(_ id: UInt64, attempt: Int) -> Bool {
-        trust.isHeld && (attempt == 1 || !uncommitted.includes(id))
+        trust.permitsBeginning && (attempt == 1 || !uncommitted.includes(id))
     }
 
     package func record(_ command: consuming StoreCommand) {
@@ -129,10 +149,24 @@ package final class PostgreSQLJournal: JournalStore {
     package func askForNodes(
         _ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void
     ) {
+        ask(answer) { store throws(StoreFault) in try store.nodes() }
+    }
+
+    package func askForThread(
+        of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void
+    ) {
+        ask(answer) { store throws(StoreFault) in try store.thread(of: id) }
+    }
+
+    /// Reads something on the journal's thread, between its transactions.
+    private func ask<Value>(
+        _ answer: @escaping @Sendable (Result<Value, StoreFault>) -> Void,
+        _ read: @escaping @Sendable (PostgreSQLStore) throws(StoreFault) -> Value
+    ) {
         let (store, name) = (store, name)
         do throws(SubmitError) {
             try thread.post {
-                answer(Result { () throws(StoreFault) in try store.value.nodes() })
+                answer(Result { () throws(StoreFault) in try read(store.value) })
             }
         } catch {
             answer(.failure(StoreFault(.failed, path: name, detail: "\(error)")))

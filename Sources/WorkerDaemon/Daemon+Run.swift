@@ -66,6 +66,8 @@ private final class RunningDaemon {
     private let groups: [WorkerGroup]
     private let io: WorkerThread
     private var journal: any JobStore = NoStore()
+    /// The secret of the links to this node.
+    private let linkSecret: String
     /// The doors while another daemon has the store.
     private let standby: StandbyDoors
     private var service: Confined<Service>?
@@ -108,6 +110,9 @@ private final class RunningDaemon {
             let limit = try ResourceLimit.raiseOpenDescriptors()
             log.debug("descriptors: \(limit.before) raised to \(limit.now)")
             loop = ThreadRunLoop.current
+            linkSecret =
+                String(try SystemRandom.number(), radix: 36)
+                + String(try SystemRandom.number(), radix: 36)
             io = try WorkerThread(name: "io")
             var groups: [WorkerGroup] = []
             let clocks = Self.clocks(by: clock)
@@ -157,10 +162,13 @@ private final class RunningDaemon {
                 exitStatus: DaemonError.badConfiguration)
         }
         let (children, log, standby) = (children, log, standby)
+        var card = configuration.nodeCard
+        card.linkSecret = linkSecret
         do {
             let kept = try OpenedStore.open(
-                place, configuration.limits, card: configuration.nodeCard, serving: selectors,
+                place, configuration.limits, card: card, serving: selectors,
                 clocks: Self.clocks(by: clock), shared: clock, log: log,
+                sharesThreads: configuration.node.sharesThreads,
                 isWanted: { standby.isWanted && !Signal.isPending(oneOf: Self.endSignals) },
                 whenWaiting: {
                     log.notice("another daemon has the store: this one waits to take it over")
@@ -254,7 +262,7 @@ private final class RunningDaemon {
                 path: $0, registered: handlers.filter(\.value.isRegistered), children: children,
                 log: log)
         }
-        let (standby, clock) = (standby, clock)
+        let (standby, clock, linkSecret) = (standby, clock, linkSecret)
         do {
             return try io.submitAndWait { @Sendable in
                 let service = try Service.assemble(
@@ -277,9 +285,13 @@ private final class RunningDaemon {
                     children.controlGroups.endLeftPrograms(log)
                     children.mark.endLeftPrograms(log)
                 }
-                service.driver.restore(recovery)
-                service.schedules.start(
-                    configuration.schedules, recovered: recovery.schedules)
+                if let seat = journal.sharedSeat {
+                    service.share(threadsOf: seat, linkSecret: linkSecret)
+                } else {
+                    service.driver.restore(recovery)
+                    service.schedules.start(
+                        configuration.schedules, recovered: recovery.schedules)
+                }
                 service.reloads.prepare(source, manager) { present.set($0) }
                 service.health.askMain = { main.perform($0) }
                 let confined = Confined(service, to: service.loop)

@@ -22,6 +22,7 @@ struct OpenedStore {
     ///   - selectors: the selectors with a handler or program here.
     ///   - window: how much of each queue is in memory at a time.
     ///   - shared: set by the clock of a database.
+    ///   - sharesThreads: whether other daemons with the same database have threads too.
     ///   - isWanted: whether a store that another daemon has is still waited for; asked several
     ///     times a second.
     ///   - whenWaiting: called once when another daemon has the store, and it is waited for.
@@ -36,6 +37,7 @@ struct OpenedStore {
         card: NodeCard = NodeCard(name: "workerd"),
         serving selectors: Set<String>, window: WindowLimits = WindowLimits(),
         clocks: Clocks = .system, shared: SharedClock = SharedClock(), log: Log,
+        sharesThreads: Bool = false,
         isWanted: @escaping @Sendable () -> Bool = { true },
         whenWaiting: @escaping @Sendable () -> Void = {},
         whenSeen: @escaping @Sendable (SeatHolder) -> Void = { _ in },
@@ -64,6 +66,7 @@ struct OpenedStore {
                 payloadByteCountMax: limits.payloadBytes, serving: selectors, window: window,
                 clocks: clocks, shared: shared, log: storeLog,
                 standby: SeatStandby(begin: whenWaiting, goesOn: isWanted, look: whenSeen),
+                isShared: sharesThreads,
                 whenLost: whenLost)
             return OpenedStore(store: journal, recovery: recovery, thread: journal.thread)
         }

@@ -156,12 +156,13 @@ extension WorkerDescription {
 
 extension NodeDescription {
     var json: JSON {
-        .object([
-            ("name", .string(name)), ("state", .string(serves ? "serves" : "waits")),
-            ("since", .optional(since)), ("trusted", isTrusted.map(JSON.boolean) ?? .null),
-            ("epoch", .optional(epoch)), ("address", .optional(address)),
-            ("http", .optional(http)),
-        ])
+        .object(
+            [
+                ("name", .string(name)), ("state", .string(serves ? "serves" : "waits")),
+                ("since", .optional(since)), ("trusted", isTrusted.map(JSON.boolean) ?? .null),
+                ("epoch", .optional(epoch)), ("address", .optional(address)),
+                ("http", .optional(http)),
+            ] + (threads.map { [("threads", .array($0.map(JSON.string)))] } ?? []))
     }
 }
 

@@ -10,8 +10,8 @@ enum NodeSubcommands {
                 summary: "The daemons that share the store, and which of them serves.",
                 details: """
                     One serves; the others wait to take over, and pass their clients on to ADDRESS
-                    and HTTP. A node without an address can't be passed on to: set node.address in
-                    its configuration.
+                    and HTTP. Or all serve, each the THREADS that it has. A node without an address
+                    can't be passed on to: set node.address in its configuration.
                     """, wordCount: 0...0, run: nodes)
         ]
     }
@@ -21,14 +21,16 @@ enum NodeSubcommands {
             (client) throws(WorkerClientError) in try client.nodes()
         }
         if invocation.isJSON { return try Output.write(.array(nodes.map(\.json))) }
+        let areShared = nodes.contains { $0.threads != nil }
         var table = Table([
-            ("NODE", .left), ("STATE", .left), ("SINCE", .left), ("EPOCH", .right),
-            ("ADDRESS", .left), ("HTTP", .left),
+            ("NODE", .left), ("STATE", .left), ("SINCE", .left),
+            areShared ? ("THREADS", .left) : ("EPOCH", .right), ("ADDRESS", .left), ("HTTP", .left),
         ])
         for node in nodes {
+            let share = node.threads.map { $0.isEmpty ? "-" : $0.joined(separator: " ") }
             table.add([
                 node.name, state(of: node), node.since.map(Durations.time) ?? "-",
-                node.epoch.map { "\($0)" } ?? "-", node.address ?? "-", node.http ?? "-",
+                share ?? node.epoch.map { "\($0)" } ?? "-", node.address ?? "-", node.http ?? "-",
             ])
         }
         try Output.write(table.text(invocation.style))

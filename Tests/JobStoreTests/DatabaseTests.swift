@@ -55,6 +55,10 @@ struct `A database` {
             DROP TABLE workerd.submitted;
             DROP TABLE workerd.nodes;
             DROP SEQUENCE workerd.node_numbers;
+            DROP TABLE workerd.threads;
+            DROP TABLE workerd.links;
+            DROP SEQUENCE workerd.seat_numbers;
+            ALTER TABLE workerd.seats DROP COLUMN attempt_mark;
             ALTER TABLE workerd.seats DROP COLUMN system, DROP COLUMN timeline, DROP COLUMN base;
             UPDATE workerd.settings SET value = 1 WHERE name = 'schema_version'
             """, at: address)
@@ -67,7 +71,7 @@ struct `A database` {
                 SELECT count(*) FROM workerd.submitted;
                 SELECT count(*) FROM workerd.nodes;
                 SELECT timeline FROM workerd.seats
-                """, at: address) == "4\nt\n1\n1\n1\n")
+                """, at: address) == "5\nt\n1\n1\n1\n")
     }
 
     @Test func `whose schema is another program's is refused`() throws {

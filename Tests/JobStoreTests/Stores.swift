@@ -228,7 +228,8 @@ enum Reply {
             "\(ticket) listed " + text(result) { $0.jobs.map(brief).joined(separator: "; ") }
         case .cancelled(let ticket, let result): "\(ticket) cancelled " + text(result, text)
         case .claimed(let ticket, let result):
-            "\(ticket) claimed " + text(result) { $0.map(text).joined(separator: "; ") }
+            "\(ticket) claimed " + text(result) { $0.blockers.map(text).joined(separator: "; ") }
+        case .numbers(let first): "numbers from \(first)"
         case .cancelledPart(let ticket, let result):
             "\(ticket) cancelled "
                 + text(result) { text($0.jobs) + ($0.rest == nil ? " end" : "") }

@@ -21,9 +21,14 @@ extension TwinBook {
     }
 
     /// The waiting jobs that have expired by a time.
-    func expiring(at moment: Int64, after place: DueKey, limit: Int) -> ExpiringJobs {
+    ///
+    /// - Parameter isMeant: whether a job is of a thread that is looked at.
+    func expiring(
+        at moment: Int64, after place: DueKey, limit: Int, isMeant: (Job) -> Bool = { _ in true }
+    ) -> ExpiringJobs {
         let places = live.compactMap { kept in
-            kept.job.expiresAt.map { DueKey(dueAt: $0, id: kept.job.id) }
+            isMeant(kept.job)
+                ? kept.job.expiresAt.map { DueKey(dueAt: $0, id: kept.job.id) } : nil
         }.sorted()
         var found = ExpiringJobs()
         found.places = Array(places.filter { place < $0 && $0.dueAt <= moment }.prefix(limit))

@@ -101,7 +101,7 @@ package struct TwinBook: Sendable {
     // MARK: - Changing
 
     /// Changes the state of a job; does nothing to an ended one.
-    private mutating func change(
+    mutating func change(
         _ id: JobID, to state: JobState? = nil, _ body: (inout Job.Progress) -> Void
     ) {
         guard var kept = jobs[id], !kept.job.state.isEnded else { return }
@@ -167,9 +167,14 @@ package struct TwinBook: Sendable {
     }
 
     /// Prepares the jobs that workers may still hold.
-    mutating func takeHeld(at now: Int64) -> [HeldJob] {
+    ///
+    /// - Parameter isMeant: whether a job is of a thread that is taken over.
+    mutating func takeHeld(
+        at now: Int64, isMeant: (Job) -> Bool = { _ in true }
+    ) -> [HeldJob] {
         var taken: [HeldJob] = []
         for (id, held) in holders.sorted(by: { $0.key < $1.key }) {
+            guard job(id).map(isMeant) != false else { continue }
             guard isLive(id), let attempt = job(id)?.attempt,
                 (held.attempt - 1...held.attempt).contains(attempt)
             else {

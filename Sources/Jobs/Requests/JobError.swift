@@ -85,6 +85,7 @@ extension JobError: CustomStringConvertible {
         case .unknownJob(let id): "there is no job \(id), or it ended too long ago to be kept"
         case .full(let reason, let seconds): "\(reason); try again in \(seconds) s"
         case .refused(let error): "\(error)"
+        case .storeFailed(let fault) where fault.kind == .nameInUse: fault.detail
         case .storeFailed(let fault): "the journal can't write, try again later: \(fault)"
         case .shuttingDown: "the daemon is going down"
         case .abandoned: "the daemon went down before the job ended"

@@ -49,6 +49,9 @@ struct BulkTurns {
         return true
     }
 
+    /// Whether none waits for its turn.
+    var isEmpty: Bool { waiting.isEmpty }
+
     /// An action is over.
     mutating func leave() { count -= 1 }
 
@@ -270,6 +273,8 @@ extension JobScheduler {
     }
 
     private mutating func uncount(_ job: CountedJob, of name: QueueName) {
+        // The store had a pool's job to expire whose thread is claimed next.
+        guard !served.releases.hasForgotten(name.thread) else { return }
         guard let queue = queues[name], !queue.isOrphaned else {
             return queues.removeOrphan(job, from: name)
         }

@@ -17,8 +17,12 @@ struct PendingCancels {
     /// Jobs among these that the scheduler has ended while another cancel was under way, which may
     /// end them in the store as well.
     private var ended: Set<JobID> = []
-    /// Clients that wait for the end of a parked job.
-    private var waiters: [JobID: WaitingClients] = [:]
+    /// Clients that wait for the end of a parked job, and the thread of the job.
+    private var waiters: [JobID: (thread: String, clients: WaitingClients)] = [:]
+    /// Jobs that were looked for, as clients are to wait for their ends, and how often.
+    private var sought: [JobID: Int] = [:]
+    /// Jobs among them that have ended since: the answer may not know it.
+    private var endedSought: [JobID: Outcome] = [:]
 
     /// The store is asked to end a job.
     mutating func begin(_ id: JobID) { counts[id, default: 0] += 1 }
@@ -67,18 +71,45 @@ struct PendingCancels {
         return count == 1 ? withheld.removeValue(forKey: id) : nil
     }
 
-    mutating func withWaiters(of id: JobID, _ body: (inout WaitingClients) -> Void) {
-        body(&waiters[id, default: WaitingClients()])
-        if waiters[id]?.isEmpty == true { waiters[id] = nil }
+    /// - Parameter thread: the job's.
+    mutating func withWaiters(
+        of id: JobID, thread: String = "", _ body: (inout WaitingClients) -> Void
+    ) {
+        body(&waiters[id, default: (thread, WaitingClients())].clients)
+        if waiters[id]?.clients.isEmpty == true { waiters[id] = nil }
     }
 
-    mutating func takeWaiters(of id: JobID) -> WaitingClients? { waiters.removeValue(forKey: id) }
+    mutating func takeWaiters(of id: JobID) -> WaitingClients? {
+        waiters.removeValue(forKey: id)?.clients
+    }
+
+    /// Whether clients wait for parked jobs of a thread.
+    func hasWaiters(ofThread thread: String) -> Bool {
+        waiters.values.contains { $0.thread == thread }
+    }
+
+    /// A job is looked for, as a client is to wait for its end.
+    mutating func seek(_ id: JobID) { sought[id, default: 0] += 1 }
+
+    /// A parked job has ended.
+    mutating func noteEnd(of id: JobID, _ outcome: Outcome) {
+        if sought[id] != nil { endedSought[id] = outcome }
+    }
+
+    /// A job was looked for.
+    ///
+    /// - Returns: how it has ended since that was asked; nil if it has not.
+    mutating func found(_ id: JobID) -> Outcome? {
+        guard let count = sought[id] else { return nil }
+        sought[id] = count > 1 ? count - 1 : nil
+        return count > 1 ? endedSought[id] : endedSought.removeValue(forKey: id)
+    }
 
     func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
 
     mutating func takeWaiters() -> [WaitingClients] {
         defer { waiters = [:] }
-        return waiters.sorted { $0.key < $1.key }.map(\.value)
+        return waiters.sorted { $0.key < $1.key }.map(\.value.clients)
     }
 }
 
@@ -193,6 +224,7 @@ extension JobScheduler {
         _ id: JobID, thread: String, selector: String, _ outcome: Outcome
     ) {
         book.countEnd(in: outcome.state)
+        cancels.noteEnd(of: id, outcome)
         tellWatchers(id, outcome)
         environment.endedUnbegun(id, of: thread, outcome)
         if audience.followsChanges { tellEnd(of: id, thread: thread, selector: selector, outcome) }

@@ -78,7 +78,9 @@ extension JobScheduler {
         countParked(job, state, of: queue)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
-        cancels.withWaiters(of: job.id) { $0.add(waiters, &alarms, environment) }
+        cancels.withWaiters(of: job.id, thread: job.thread) {
+            $0.add(waiters, &alarms, environment)
+        }
     }
 
     // MARK: - Loads

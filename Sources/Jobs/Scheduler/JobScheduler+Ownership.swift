@@ -24,6 +24,8 @@ struct Releases {
     private var latest: UInt64 = 0
     /// The released threads that are not taken over by another owner: new jobs are kept for them.
     private var kept: Set<String> = []
+    /// The released threads of whose stored jobs nothing is known, not even how many there are.
+    private var forgotten: Set<String> = []
     /// Requests that are answered when no job of a group runs any more.
     var endings: [(group: ThreadGroup, reply: ReplyToken)] = []
 
@@ -46,7 +48,14 @@ struct Releases {
     mutating func remove(_ thread: String) {
         threads[thread] = nil
         kept.remove(thread)
+        forgotten.remove(thread)
     }
+
+    /// The jobs of a released thread are counted no more.
+    mutating func forget(_ thread: String) { if includes(thread) { forgotten.insert(thread) } }
+
+    /// Whether the jobs of a thread are not counted.
+    func hasForgotten(_ thread: String) -> Bool { forgotten.contains(thread) }
 
     /// Whether new jobs of a thread are refused.
     func refuses(_ thread: String) -> Bool { includes(thread) && !kept.contains(thread) }
@@ -108,7 +117,7 @@ extension JobScheduler {
     ///
     /// - Parameter release: the number of the thread's release when that was asked.
     mutating func claimed(
-        _ thread: String, of release: UInt64?, _ result: Result<[Job], StoreFault>,
+        _ thread: String, of release: UInt64?, _ result: Result<ClaimedJobs, StoreFault>,
         _ reply: ReplyToken
     ) {
         switch result {
@@ -121,18 +130,45 @@ extension JobScheduler {
         case .success where served.releases.number(of: thread) != release:
             endBulkTurn()
             return claim(thread, reply)
-        case .success(let blockers):
+        case .success(let jobs):
             served.releases.remove(thread)
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
+            if let taken = jobs.taken { take(taken, claimed) }
             // Before anything is loaded that they hold up.
-            for job in blockers where book.active(job.id) == nil {
+            for job in jobs.blockers where book.active(job.id) == nil {
                 if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
             }
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }
         endBulkTurn()
+    }
+
+    /// Counts the jobs of a thread that another scheduler had; takes up those that workers hold.
+    private mutating func take(_ taken: TakenJobs, _ claimed: [JobQueue]) {
+        book.leap(to: taken.nextNumber)
+        for queue in claimed {
+            _ = queue.takeParked()
+            _ = queues.unserved.take(queue.name)
+            for (selector, amounts) in taken.counts[queue.name] ?? [:] {
+                for (state, amount) in amounts {
+                    if served.countsAsParked(selector) {
+                        queue.addParked(state, amount)
+                    } else {
+                        queues.unserved.add(amount, state, of: selector, to: queue.name)
+                    }
+                }
+            }
+        }
+        if let next = taken.nextExpiry { noteParkedExpiry(at: next) }
+        for held in taken.held where book.active(held.job.id) == nil {
+            if let queue = queues[held.job.queue], isServed(held.job, of: queue) {
+                queues.unpark(
+                    held.job.id, .delayed, byteCount: held.job.payload.count, from: queue)
+            }
+            restoreHeld(held.job)
+        }
     }
 
     /// Takes up a job that holds up others between two attempts, and was parked.
@@ -161,6 +197,45 @@ extension JobScheduler {
         // Jobs in memory only may have waited behind it.
         endHoldUp(by: job)
         job.forgetOrders()
+    }
+
+    // MARK: - Threads that another scheduler gets
+
+    /// Whether a thread or pool can pass to another scheduler unnoticed: no job of it is in turn,
+    /// in a worker's hands or in memory only, no client waits for one, and no command of a client
+    /// is under way that may change some.
+    ///
+    /// - Complexity: O(jobs in memory).
+    package func isIdle(_ name: String) -> Bool {
+        guard let group = served.group(named: name) else { return true }
+        guard !store.inquiries.haveCommands, cancels.bulkTurns.isEmpty else { return false }
+        let threads = Set([name] + group.memberNames)
+        guard !threads.contains(where: { cancels.hasWaiters(ofThread: $0) }) else { return false }
+        return book.activeJobs.allSatisfy { job in
+            guard job.group === group else { return true }
+            switch job.place {
+            case .delayed, .buffered:
+                return job.isStored && !job.isInHands && !job.hasWaiters
+                    && !audience.watches.isWatched(job.id)
+            case .outside, .committing, .inLine, .heldUp, .suspended, .offered: return false
+            }
+        }
+    }
+
+    /// Forgets the failed jobs of a released thread or pool, which its new owner may run again, and
+    /// the counts of its jobs in the store: a claim tells these.
+    package mutating func forgetJobs(of name: String) {
+        guard let group = served.group(named: name) else { return }
+        for thread in [name] + group.memberNames { served.releases.forget(thread) }
+        var failed: [JobID] = []
+        book.forEach { job in
+            if job.group === group, job.isStored, job.job.state == .failed { failed.append(job.id) }
+        }
+        for id in failed { _ = book.dropFailed(id) }
+        for queue in queues.all where queue.group === group {
+            _ = queue.takeParked()
+            _ = queues.unserved.take(queue.name)
+        }
     }
 
     /// Answers the releases whose last running job has ended.

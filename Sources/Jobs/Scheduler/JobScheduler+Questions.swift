@@ -87,6 +87,7 @@ extension JobScheduler {
         }
         forgetExpired()
         if let job = book.job(id) { return effects.answer(reply, endAnswer(of: job)) }
+        cancels.seek(id)
         ask(.wait(id, isNamed: isNamed, reply)) { .find(id, ticket: $0) }
     }
 
@@ -94,6 +95,7 @@ extension JobScheduler {
     mutating func wait(
         for id: JobID, isNamed: Bool, _ found: Result<Job, JobError>, _ reply: ReplyToken
     ) {
+        let ended = cancels.found(id)
         // It may have come into memory, or ended, since the question was asked.
         if book.active(id) != nil || book.state(of: id) != nil {
             return wait(for: id, isNamed: isNamed, reply)
@@ -105,10 +107,11 @@ extension JobScheduler {
         case .success(let job) where job.outcome != nil:
             effects.answer(reply, JobAnswer(job.outcome, of: id))
         case .success(let job):
+            if let ended { return effects.answer(reply, JobAnswer(ended, of: id)) }
             if let error = reasonToStay(job) { return effects.answer(reply, .failed(error)) }
             effects.awaitEnd(reply)
             let waiter = waiter(reply, for: id)
-            cancels.withWaiters(of: id) { $0.add(waiter, &alarms, environment) }
+            cancels.withWaiters(of: id, thread: job.thread) { $0.add(waiter, &alarms, environment) }
         }
     }
 

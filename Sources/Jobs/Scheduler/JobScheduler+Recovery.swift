@@ -44,7 +44,7 @@ extension JobScheduler {
 
     /// Takes up a job that a worker of an earlier run may still hold: it is offered before all
     /// others, and those of its order wait for its end.
-    private mutating func restoreHeld(_ job: Job) {
+    mutating func restoreHeld(_ job: Job) {
         guard served.knownSelector(job.selector) != nil else { return }
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group, mayHaveEarlierJobs: true)

@@ -14,6 +14,7 @@ extension JobScheduler {
         case .loadedDelayed(let queue, let place, let result):
             loadedDelayed(queue, after: place, result)
         case .counted(let part): noteCounted(part)
+        case .numbers(let first): book.leap(to: first)
         // Its driver hands them in.
         case .submitted: break
         case .confirmed(let ticket, let fault): confirmed(store.inquiries.take(ticket), fault)

@@ -40,6 +40,22 @@ package struct Inquiries {
     /// How many answers are awaited.
     package var count: Int { waiting.count }
 
+    /// Whether a client's command about jobs in the store is under way, or its wait for one.
+    ///
+    /// - Complexity: O(count).
+    var haveCommands: Bool {
+        waiting.values.contains { inquiry in
+            switch inquiry {
+            case .cancel, .lookAfterCancel, .cancelMany, .expire, .fire, .resolve, .wait,
+                .repeated:
+                true
+            case .confirm, .driver, .keepDue, .describe, .result, .payload, .watch, .findExpired,
+                .list, .claim:
+                false
+            }
+        }
+    }
+
     /// The ticket under which an answer is expected.
     mutating func expect(_ inquiry: Inquiry) -> UInt64 {
         lastTicket += 1

@@ -27,6 +27,9 @@ package protocol JobStore: AnyObject, Sendable {
     /// Wait-free.
     var isTrusted: Bool { get }
 
+    /// The seat of this daemon among those that share the store's threads; nil if it has all.
+    var sharedSeat: Int64? { get }
+
     /// Whether an attempt of a job may begin: as `isTrusted`, and another daemon would count the
     /// attempts before it.
     ///
@@ -86,6 +89,14 @@ package protocol JobStore: AnyObject, Sendable {
     /// - Parameter answer: gets them, on any thread; nil if only this daemon can have the store.
     func askForNodes(_ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void)
 
+    /// Finds out which thread has a job, if daemons share the threads.
+    ///
+    /// Does not block.
+    ///
+    /// - Parameter answer: gets it, on any thread; nil if there is no such job.
+    func askForThread(
+        of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void)
+
     /// Writes all outstanding commands and closes the store.
     ///
     /// - Parameter nextNumber: the number of the next job.
@@ -103,12 +114,22 @@ extension JobStore {
     /// True: no other daemon can have the store, unless it says otherwise.
     package var isTrusted: Bool { true }
 
+    /// Nil: this daemon has all threads.
+    package var sharedSeat: Int64? { nil }
+
     /// As `isTrusted`, unless the store says otherwise.
     package func mayBegin(_ id: UInt64, attempt: Int) -> Bool { isTrusted }
 
     /// Nil: no other daemon can have the store, unless it says otherwise.
     package func askForNodes(
         _ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void
+    ) {
+        answer(.success(nil))
+    }
+
+    /// Nil: this daemon has all threads, unless the store says otherwise.
+    package func askForThread(
+        of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void
     ) {
         answer(.success(nil))
     }

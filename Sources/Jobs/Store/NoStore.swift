@@ -61,7 +61,7 @@ package final class NoStore: JobStore {
     private static func answer(to command: StoreCommand) -> StoreAnswer? {
         switch command {
         case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
-            .keepDue(_, let ticket):
+            .keepDue(_, let ticket), .move(_, let ticket):
             .confirmed(ticket: ticket, nil)
         case .settle(_, _, _, let ticket): .settled(ticket: ticket, .success(FailedJobsAnswer()))
         case .fire(let part, let ticket):
@@ -77,7 +77,7 @@ package final class NoStore: JobStore {
         case .findExpired(_, _, _, let ticket):
             .expiring(ticket: ticket, .success(ExpiringJobs()))
         case .findNamed(_, let ticket): .named(ticket: ticket, .success(nil))
-        case .claim(_, let ticket): .claimed(ticket: ticket, .success([]))
+        case .claim(_, let ticket): .claimed(ticket: ticket, .success(ClaimedJobs()))
         case .list(let listing, let ticket):
             .listed(ticket: ticket, .success(ListedJobs(searched: listing.span.end)))
         case .accept, .acceptOnce, .run, .pause, .askToEnd, .begun, .start, .hold, .end, .putBack,

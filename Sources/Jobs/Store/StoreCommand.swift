@@ -66,9 +66,10 @@ package enum StoreCommand: Sendable {
     indirect case list(JobListing, ticket: UInt64)
     /// Forget which jobs of queues are in memory: another scheduler may own and load them next.
     indirect case release([QueueName])
-    /// Tell this scheduler, the new owner of queues, their jobs that hold up others between two
-    /// attempts.
+    /// Tell this scheduler, the new owner of a thread's queues, what it has to know of their jobs.
     indirect case claim([QueueName], ticket: UInt64)
+    /// Record that threads pass to another seat of the store.
+    indirect case move([ThreadMove], ticket: UInt64)
     /// The jobs of the latest part of submitted ones are accepted, but for these.
     indirect case settleSubmitted(SubmittedAnswer)
     /// Keep ended jobs within these limits from now on.
@@ -81,7 +82,7 @@ package enum StoreCommand: Sendable {
     /// Whether its answer says that this and all earlier commands are on the disk.
     package var isSynced: Bool {
         switch self {
-        case .accept, .confirm, .cancel, .reserve: true
+        case .accept, .confirm, .cancel, .reserve, .move: true
         case .run, .keepSchedule, .dropSchedule: true
         case .acceptOnce, .pause, .askToEnd: true
         case .fire(let part, _): part.isSynced
@@ -101,11 +102,11 @@ package enum StoreCommand: Sendable {
         switch self {
         case .accept, .fire, .start, .hold, .end, .putBack, .retry, .reserve, .cancel, .cancelPart:
             true
-        case .run, .keepSchedule, .dropSchedule: true
+        case .run, .keepSchedule, .dropSchedule, .claim, .move: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
         case .settleSubmitted(let answer): !answer.known.isEmpty || !answer.refusals.isEmpty
         case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
-            .list, .answer, .claim, .limit, .serve:
+            .list, .answer, .limit, .serve:
             false
         }
     }
@@ -240,8 +241,10 @@ package enum StoreAnswer: Sendable {
     case listed(ticket: UInt64, Result<ListedJobs, StoreFault>)
     /// The parked jobs that were cancelled, by queue.
     case cancelled(ticket: UInt64, Result<[QueueName: [CountedJob]], StoreFault>)
-    /// The jobs of a thread that hold up others.
-    case claimed(ticket: UInt64, Result<[Job], StoreFault>)
+    /// The jobs of a thread, as far as its new owner has to know them.
+    case claimed(ticket: UInt64, Result<ClaimedJobs, StoreFault>)
+    /// New jobs have numbers from this one on: unasked.
+    case numbers(from: UInt64)
     /// Jobs that were submitted in the store: unasked, the only answer of its message, and the next
     /// part comes after `settleSubmitted`.
     case submitted([SubmittedJob])

@@ -23,6 +23,10 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case notWritable
         /// It is no longer at its path.
         case moved
+        /// Another daemon has the thread that was to be taken over.
+        case foreignThread
+        /// Another daemon is giving or using the name of a new job.
+        case nameInUse
         /// The disk or its quota is full.
         case full
         /// Anything else that the system reports: an input or output error.
@@ -71,6 +75,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .incomplete:
             "\(detail): nothing is changed; put the file back that belongs beside this log, or "
                 + "move the log away, and the jobs in it are lost"
+        case .foreignThread, .nameInUse: detail
         case .inTheWay: "\(detail): it is left as it is; move it away"
         case .notWritable:
             "it can't be opened or written (\(detail)): its directory must be there, and both "

@@ -21,6 +21,8 @@ package struct NodeCard: Sendable, Equatable {
     package var commands: Place?
     /// Where it speaks HTTP; nil if others can't reach it.
     package var requests: Place?
+    /// The threads and pools that it can run.
+    package var threads: [String] = []
     /// The secret of its links, for the others; nil if it takes none.
     package var linkSecret: String?
 
@@ -44,8 +46,12 @@ package struct StoreNode: Sendable, Equatable {
     package var requests: String?
     /// When it came, in Unix milliseconds.
     package var startedAt: Int64
-    /// Whether it has the seat.
+    /// Whether it has the seat, or one of several.
     package var serves: Bool
+    /// Its seat among several; nil if one daemon has all threads.
+    package var seat: Int64?
+    /// The threads and pools that it can run, if it shares them.
+    package var threads: [String] = []
     /// The secret that it asks for over links, as on its card.
     package var linkSecret: String?
 
@@ -73,6 +79,8 @@ package struct StoreNodes: Sendable, Equatable {
     package var seatTakenAt: Int64
     /// How often the seat has been taken.
     package var epoch: Int64
+    /// Which daemon has which thread; nil if one has all.
+    package var places: ThreadPlaces?
 
     package init(
         all: [StoreNode] = [], isSeatTaken: Bool = true, seatTakenAt: Int64 = 0, epoch: Int64 = 0

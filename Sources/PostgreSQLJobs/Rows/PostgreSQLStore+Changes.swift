@@ -60,6 +60,7 @@ extension PostgreSQLStore {
 
     /// Records that all numbers below this one may have been given to jobs, kept or not.
     func reserve(below number: UInt64) throws(StoreFault) {
+        guard share == nil else { return try takeNumbers(ifBelow: number) }
         var parameters = Parameters()
         parameters.add(number)
         try change(
@@ -76,8 +77,9 @@ extension PostgreSQLStore {
     func end(isWritten: Bool) {
         defer { seat.leave() }
         guard isWritten else { return }
+        guard share == nil else { return giveAllBack() }
         var parameters = Parameters()
-        parameters.add(Self.closedSetting)
+        parameters.add(Seat.closedSetting)
         parameters.add(seat.epoch)
         try? transaction(at: 0, isSynced: true) { () throws(StoreFault) in
             try change(
@@ -88,9 +90,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The epoch that has ended in order.
-    private static let closedSetting = "closed_epoch"
-
     /// Counts an attempt of jobs that may have begun in a daemon whose attempt log is not here.
     ///
     /// A daemon begins only jobs that are in its memory: the first ones of each queue, and delayed
@@ -98,30 +97,49 @@ extension PostgreSQLStore {
     /// job is held and due if an earlier opening has prepared it for its worker.
     func countUnknownBeginnings(at now: Int64) throws(StoreFault) {
         var parameters = Parameters()
-        parameters.add(Self.closedSetting)
+        parameters.add(Seat.closedSetting)
         let closed = try rows(
             "SELECT value FROM workerd.settings WHERE name = $1::text", parameters
         ).first?.integer(0)
-        guard seat.epoch > 1, closed != seat.epoch - 1 else { return }
-        parameters = Parameters()
+        guard seat.epoch > 1, closed != seat.epoch - 1, try !wereSharedInOrder() else { return }
+        try countBeginnings(at: now)
+        try forgetBeginnings()
+    }
+
+    func countBeginnings(at now: Int64) throws(StoreFault) {
+        var parameters = Parameters()
         parameters.add(windowCountMax)
+        parameters.add(scope)
         try change(
             """
             UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
             FROM (
                 SELECT id, row_number() OVER (PARTITION BY thread, priority ORDER BY id) AS place
-                FROM workerd.jobs WHERE held = 0
+                FROM workerd.jobs WHERE held = 0 AND \(Self.isInScope(2))
             ) AS first
             WHERE first.place <= $1::bigint AND jobs.id = first.id AND jobs.started_at IS NULL
             """, parameters)
         parameters = Parameters()
         parameters.add(now)
+        parameters.add(scope)
         try change(
             """
             UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
-            WHERE held = 1 AND due_at <= $1::bigint
+            WHERE held = 1 AND due_at <= $1::bigint AND \(Self.isInScope(2))
                 AND NOT EXISTS (SELECT FROM workerd.holders AS holders
                     WHERE holders.job = jobs.id AND holders.attempt <= jobs.attempt)
+            """, parameters)
+    }
+
+    /// Forgets when attempts have begun that are over, once they are counted: the next ones may
+    /// begin without a record.
+    func forgetBeginnings() throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(scope)
+        try change(
+            """
+            UPDATE workerd.jobs SET started_at = NULL, worker = NULL
+            WHERE held = 0 AND started_at IS NOT NULL AND \(Self.isInScope(1))
             """, parameters)
     }
 
@@ -150,7 +168,15 @@ extension PostgreSQLStore {
     ///
     /// - Returns: the jobs, in the order of their numbers.
     func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob] {
-        let found = try rows("SELECT job, attempt, words FROM workerd.holders ORDER BY job")
+        var scoped = Parameters()
+        scoped.add(scope)
+        let found = try rows(
+            """
+            SELECT holders.job, holders.attempt, holders.words
+            FROM workerd.holders LEFT JOIN workerd.jobs ON jobs.id = holders.job
+            WHERE \(Self.isInScope(1)) ORDER BY holders.job
+            """, scoped)
+        noteTaken(found.all.map(JobColumns.id))
         var held: [HeldJob] = []
         for row in found.all {
             let id = JobColumns.id(row)
@@ -217,13 +243,21 @@ extension PostgreSQLStore {
     ///
     /// - Returns: their number.
     func endAsked(at now: Int64) throws(StoreFault) -> Int {
+        var parameters = Parameters()
+        parameters.add(scope)
         let found = try rows(
             """
-            SELECT asked.job, EXISTS (SELECT FROM workerd.jobs WHERE id = asked.job)
-            FROM workerd.asked_to_end AS asked ORDER BY asked.job
-            """)
+            SELECT asked.job, jobs.id IS NOT NULL
+            FROM workerd.asked_to_end AS asked LEFT JOIN workerd.jobs ON jobs.id = asked.job
+            WHERE \(Self.isInScope(1)) ORDER BY asked.job
+            """, parameters)
         for row in found.all { try end(JobColumns.id(row), nil, .cancelled, at: now) }
-        if found.count > 0 { try change("DELETE FROM workerd.asked_to_end") }
+        if found.count > 0 {
+            parameters = Parameters()
+            parameters.add(.numbers(found.all.map { JobColumns.id($0).number }))
+            try change(
+                "DELETE FROM workerd.asked_to_end WHERE job = ANY ($1::bigint[])", parameters)
+        }
         return found.all.reduce(0) { $0 + ($1.isTrue(1) ? 1 : 0) }
     }
 
@@ -236,10 +270,12 @@ extension PostgreSQLStore {
         guard try takeLatest("due_through", after: now) else { return }
         var parameters = Parameters()
         parameters.add(now)
+        parameters.add(scope)
         try change(
             """
             UPDATE workerd.jobs SET due_at = $1::bigint
             WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint
+                AND \(Self.isInScope(2))
             """, parameters)
     }
 
@@ -250,10 +286,12 @@ extension PostgreSQLStore {
         guard try takeLatest("retried_through", after: now) else { return }
         var parameters = Parameters()
         parameters.add(now)
+        parameters.add(scope)
         let found = try rows(
             """
             SELECT id, attempt - forgiven, due_at FROM workerd.jobs
             WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint
+                AND \(Self.isInScope(2))
             """, parameters)
         for row in found.all {
             let longest = RetryPause.milliseconds(after: Int(row.integer(1))).upperBound

@@ -32,11 +32,12 @@ extension PostgreSQLStore {
         parameters.add(first.number)
         parameters.add(last.number)
         parameters.add(limit)
+        parameters.add(scope)
         return try rows(
             """
             SELECT id FROM workerd.ended
             WHERE outcome IN (2, 3) AND payload IS NOT NULL AND selector = $1::text
-                AND id > $2::bigint AND id < $3::bigint
+                AND id > $2::bigint AND id < $3::bigint AND \(Self.isInScope(5))
             ORDER BY id LIMIT $4::bigint
             """, parameters
         ).all.map(JobColumns.id)
@@ -85,10 +86,12 @@ extension PostgreSQLStore {
     private func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
         var parameters = Parameters()
         parameters.add(id.number)
+        parameters.add(scope)
         let row = try rows(
             """
             SELECT ended_at, (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint
-            FROM workerd.ended WHERE id = $1::bigint AND outcome IN (2, 3)
+            FROM workerd.ended
+            WHERE id = $1::bigint AND outcome IN (2, 3) AND \(Self.isInScope(2))
             """, parameters
         ).first
         return row.map { row in

@@ -11,9 +11,12 @@ extension PostgreSQLStore {
     /// Gives a name to a new job, unless another job has it; part of a transaction.
     ///
     /// - Returns: the job that has the name already, in which case nothing has changed.
+    /// - Throws: also `nameInUse`, if an open transaction of another daemon uses the name: none
+    ///   waits for another one, so none is held up by a slow one.
     func giveName(
         _ claim: NameClaim, to id: JobID, at now: Int64
     ) throws(StoreFault) -> NamedJob? {
+        if isShared { try lock(claim) }
         if let other = try job(of: claim, at: now) { return other }
         var parameters = Parameters()
         parameters.add(claim.name)
@@ -32,6 +35,23 @@ extension PostgreSQLStore {
             """, parameters)
         noteNewName()
         return nil
+    }
+
+    /// Locks a name until the end of the transaction.
+    private func lock(_ claim: NameClaim) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(Int64(ServerSchema.nameLockClass))
+        parameters.add(claim.name)
+        let isLocked = try rows(
+            """
+            SELECT pg_try_advisory_xact_lock($1::bigint::integer,
+                hashtext(encode($2::bytea, 'hex')))
+            """, parameters
+        ).first?.isTrue(0)
+        guard isLocked == true else {
+            throw seat.fault(
+                .nameInUse, "another node is using the name of this job just now: try again")
+        }
     }
 
     /// The job that has the claimed name; nil if none has, or a new one may have it.
@@ -64,6 +84,7 @@ extension PostgreSQLStore {
                 SELECT name, EXISTS (SELECT FROM workerd.jobs WHERE id = names.job) AS is_live
                 FROM workerd.unique_names AS names
                 WHERE look_at <= $1::bigint ORDER BY look_at LIMIT $2::bigint
+                FOR UPDATE SKIP LOCKED
             ), gone AS (
                 DELETE FROM workerd.unique_names AS names USING old
                 WHERE names.name = old.name AND NOT old.is_live

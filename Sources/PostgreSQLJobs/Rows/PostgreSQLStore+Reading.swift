@@ -21,6 +21,18 @@ extension PostgreSQLStore {
         ).first.map(JobColumns.endedJob)
     }
 
+    /// The thread of a job, whichever daemon has it; nil if there is no such job.
+    func thread(of id: JobID) throws(StoreFault) -> String? {
+        var parameters = Parameters()
+        parameters.add(id.number)
+        return try rows(
+            """
+            SELECT thread FROM workerd.jobs WHERE id = $1::bigint
+            UNION ALL SELECT thread FROM workerd.ended WHERE id = $1::bigint
+            """, parameters
+        ).first?.text(0)
+    }
+
     // MARK: - Loads
 
     /// The next jobs of a queue in the order of their ids.
@@ -99,11 +111,14 @@ extension PostgreSQLStore {
     /// The jobs that are between two attempts and block others of their order meanwhile, in the
     /// order in which they are due.
     func blockers() throws(StoreFault) -> [Job] {
-        try rows(
+        var parameters = Parameters()
+        parameters.add(scope)
+        return try rows(
             """
             SELECT \(JobColumns.live) FROM workerd.jobs
-            WHERE held = 1 AND retry_blocks AND attempt > forgiven ORDER BY due_at, id
-            """
+            WHERE held = 1 AND retry_blocks AND attempt > forgiven AND \(Self.isInScope(1))
+            ORDER BY due_at, id
+            """, parameters
         ).all.map(JobColumns.liveJob)
     }
 
@@ -169,6 +184,7 @@ extension PostgreSQLStore {
         parameters.add(span.after.number)
         parameters.add(span.before.number)
         parameters.add(Self.searchedCountMax)
+        parameters.add(scope)
         let count = JobListing.reasonByteCountMax
         let result =
             hasReasons
@@ -176,7 +192,7 @@ extension PostgreSQLStore {
         let read = try rows(
             """
             SELECT \(JobColumns.ended(result: result)) FROM workerd.ended
-            WHERE id > $1::bigint AND id < $2::bigint
+            WHERE id > $1::bigint AND id < $2::bigint AND \(Self.isInScope(4))
             ORDER BY id \(Self.sql(span)) LIMIT $3::bigint
             """, parameters
         ).all.map(JobColumns.endedJob)
@@ -194,10 +210,12 @@ extension PostgreSQLStore {
     func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64? {
         var parameters = Parameters()
         parameters.add(moment)
+        parameters.add(scope)
         return try rows(
             """
             SELECT min(expires_at) FROM workerd.jobs
             WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at > $1::bigint
+                AND \(Self.isInScope(2))
             """, parameters
         ).first?.optionalInteger(0)
     }
@@ -211,12 +229,13 @@ extension PostgreSQLStore {
         parameters.add(place.dueAt)
         parameters.add(place.id.number)
         parameters.add(limit)
+        parameters.add(scope)
         var found = ExpiringJobs()
         found.places = try rows(
             """
             SELECT id, expires_at FROM workerd.jobs
             WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at <= $1::bigint
-                AND (expires_at, id) > ($2::bigint, $3::bigint)
+                AND (expires_at, id) > ($2::bigint, $3::bigint) AND \(Self.isInScope(5))
             ORDER BY expires_at, id LIMIT $4::bigint
             """, parameters
         ).all.map { DueKey(dueAt: $0.integer(1), id: JobColumns.id($0)) }
@@ -256,6 +275,7 @@ extension PostgreSQLStore {
 
     /// The largest number of a job that has not ended; 0 without one.
     func lastLiveNumber() throws(StoreFault) -> UInt64 {
+        guard share == nil else { return 0 }
         let row = try rows("SELECT coalesce(max(id), 0) FROM workerd.jobs").first
         return UInt64(clamping: row?.integer(0) ?? 0)
     }

@@ -19,7 +19,7 @@ struct SubmittedState {
     /// The connection that holds the looking lock.
     fileprivate var lookingOn: ObjectIdentifier?
     /// All rows up to this place are gone or refused.
-    fileprivate var low: Int64 = 0
+    var low: Int64 = 0
     /// Looks without a job since the latest one.
     fileprivate var emptyCount = SubmittedState.lingerCount
     /// Since when transactions are waited for that were open when the daemon went to sleep.
@@ -94,7 +94,9 @@ extension PostgreSQLStore: SubmittedTable {
         return try lookAsleep(without: busy)
     }
 
+    /// Daemons that share threads leave the lock, and are always notified.
     private func takeLookingLock() throws(StoreFault) -> Bool {
+        guard share == nil else { return false }
         let (first, second) = (ServerSchema.lockClass, ServerSchema.lookingLock)
         return try rows("SELECT pg_try_advisory_lock(\(first), \(second))").first?.isTrue(0) == true
     }
@@ -148,6 +150,7 @@ extension PostgreSQLStore: SubmittedTable {
         parameters.add(threads)
         parameters.add(SubmittedState.partCountMax)
         parameters.add(SubmittedState.partByteCountMax)
+        parameters.add(scope)
         return try rows(
             """
             SELECT place, ticket::text, thread, selector, payload, priority, order_key,
@@ -159,6 +162,7 @@ extension PostgreSQLStore: SubmittedTable {
                 FROM (
                     SELECT * FROM workerd.submitted
                     WHERE refusal IS NULL AND place > $1::bigint AND thread <> ALL ($2::text[])
+                        AND \(Self.isInScope(5))
                     ORDER BY place LIMIT $3::bigint
                 ) AS next_jobs
             ) AS added_up
@@ -229,7 +233,13 @@ extension PostgreSQLStore: SubmittedTable {
     }
 
     private func forgetRefusals() throws(StoreFault) {
-        _ = try rows("UPDATE workerd.submitted SET refusal = NULL WHERE refusal IS NOT NULL")
+        var parameters = Parameters()
+        parameters.add(scope)
+        _ = try rows(
+            """
+            UPDATE workerd.submitted SET refusal = NULL
+            WHERE refusal IS NOT NULL AND \(Self.isInScope(1))
+            """, parameters)
         submitted.triesRefused = false
         submitted.low = 0
     }

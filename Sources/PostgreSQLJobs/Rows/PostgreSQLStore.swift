@@ -41,6 +41,8 @@ final class PostgreSQLStore: JournalTables {
     /// Whether the open transaction has sent no change.
     private var isEmpty = true
     var submitted = SubmittedState()
+    /// The threads of this daemon among those of others; nil if it has all.
+    var share: ThreadShare?
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
 
@@ -56,6 +58,12 @@ final class PostgreSQLStore: JournalTables {
         self.uncommitted = uncommitted
         self.shared = shared
         windowCountMax = window.countMax
+        if seat.isShared { share = ThreadShare() }
+        seat.whenLeft = { trust.noteConnection(false) }
+        seat.whenTakenAgain = {
+            trust.extend(from: $0)
+            trust.noteConnection(true)
+        }
         self.limits = limits
         kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
         // Before anything is dated.
@@ -63,6 +71,8 @@ final class PostgreSQLStore: JournalTables {
         let time = try rows("SELECT \(Self.serverTime)").first?.integer(0)
         if let time { shared.wasRead(time * 1_000, after: earliest) }
         try readKept()
+        // Shared threads are taken over one by one, later.
+        guard !seat.isShared else { return }
         let rows = try rows("SELECT job FROM workerd.holders")
         holds = Set(rows.all.map(JobColumns.id))
         nextNumber = try readNextNumber()
@@ -72,12 +82,14 @@ final class PostgreSQLStore: JournalTables {
     private static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     func readKept() throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(scope)
         let row = try rows(
             """
             SELECT coalesce(max(id), 0), count(kept_until),
                 coalesce(sum(length(result)) FILTER (WHERE kept_until IS NOT NULL), 0)::bigint
-            FROM workerd.ended
-            """
+            FROM workerd.ended WHERE \(Self.isInScope(1))
+            """, parameters
         ).first
         kept = KeptEnds(
             limits, earlierLast: row?.integer(0) ?? 0,
@@ -153,12 +165,14 @@ final class PostgreSQLStore: JournalTables {
         seat.work.commit(number)
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
+        if share?.commit() == true { noteOtherThreads() }
     }
 
     /// A session without transactions is ended by the server.
     var heartbeat: Duration? { .seconds(1) }
 
     func beat(at now: Int64) throws(StoreFault) {
+        if share?.mustReadKept == true { noteOtherThreads() }
         guard ContinuousClock.now - committedAt >= .milliseconds(900) else { return }
         do throws(StoreFault) {
             try transaction(at: now, isSynced: true) {}
@@ -176,6 +190,7 @@ final class PostgreSQLStore: JournalTables {
         recordedAttempts.removeAll()
         latest.removeAll()
         hasNewNames = false
+        share?.begin()
     }
 
     /// The transaction was committed, and its connection is lost.
@@ -224,7 +239,7 @@ final class PostgreSQLStore: JournalTables {
         }
         if hasNewNames { try forgetOldNames(at: now) }
         var parameters = Parameters()
-        parameters.add(Seat.number)
+        parameters.add(seat.number)
         parameters.add(seat.epoch)
         parameters.add(number)
         // Divides by zero, and so fails the transaction, if the seat has another epoch.
@@ -259,10 +274,12 @@ final class PostgreSQLStore: JournalTables {
         else { return }
         var parameters = Parameters()
         parameters.add(NamedResults.dropCountMax)
+        parameters.add(scope)
         let rows = try rows(
             """
             SELECT id, kept_until, coalesce(length(result), 0) FROM workerd.ended
-            WHERE kept_until IS NOT NULL ORDER BY kept_until, id LIMIT $1::bigint
+            WHERE kept_until IS NOT NULL AND \(Self.isInScope(2))
+            ORDER BY kept_until, id LIMIT $1::bigint
             """, parameters)
         var dropped: [UInt64] = []
         var byteCount = 0
@@ -405,6 +422,7 @@ final class PostgreSQLStore: JournalTables {
         parameters.add(kept.earlierThrough)
         parameters.add(kept.earlierLast)
         parameters.add(limit)
+        parameters.add(scope)
         let rows = try rows(
             """
             SELECT id, ended_at,
@@ -412,6 +430,7 @@ final class PostgreSQLStore: JournalTables {
                 outcome IN (2, 3)
             FROM workerd.ended
             WHERE id > $1::bigint AND id <= $2::bigint AND kept_until IS NULL
+                AND \(Self.isInScope(4))
             ORDER BY id LIMIT $3::bigint
             """, parameters)
         kept.addEarlier(rows, isLast: rows.count < limit)
@@ -419,12 +438,15 @@ final class PostgreSQLStore: JournalTables {
     }
 
     /// Notes the moment of an action whose dates depend on the clock.
+    ///
+    /// Daemons that share threads would wait for each other to write that.
     func noteLatest(_ setting: String, at now: Int64) {
-        latest[setting] = max(latest[setting] ?? .min, now)
+        if share == nil { latest[setting] = max(latest[setting] ?? .min, now) }
     }
 
     /// Whether the action's moment is after `now`, as the clock was set back; then keeps `now`.
     func takeLatest(_ setting: String, after now: Int64) throws(StoreFault) -> Bool {
+        guard share == nil else { return true }
         let isNewer = latest[setting].map { $0 > now } ?? false
         latest[setting] = nil
         var parameters = Parameters()
@@ -463,6 +485,9 @@ final class PostgreSQLStore: JournalTables {
         holds.insert(id)
         endedHolds.remove(id)
     }
+
+    /// Notes that this daemon has taken the jobs over whose holders are recorded.
+    func noteTaken(_ ids: [JobID]) { holds.formUnion(ids) }
 
     /// Deletes the record of a job's holder, if there is one.
     func forgetHolder(of id: JobID) throws(StoreFault) {

@@ -7,7 +7,7 @@
 enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
-        tables + notes + views, submitting, nodes, timelines,
+        tables + notes + views, submitting, nodes, timelines, sharing,
     ]
 
     /// The version that this program makes.
@@ -18,6 +18,9 @@ enum ServerSchema {
 
     /// The first number of the locks of nodes, "wknd"; the second is the number of the node's row.
     static let nodeLockClass = 0x776B_6E64
+
+    /// The first number of the locks of unique names, "wknm"; the second is a hash of the name.
+    static let nameLockClass = 0x776B_6E6D
 
     /// The second number of the lock that the daemon holds while it looks for submitted jobs.
     static let lookingLock = -1

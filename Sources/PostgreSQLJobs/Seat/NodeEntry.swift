@@ -77,9 +77,33 @@ final class NodeEntry {
         return new
     }
 
+    /// Tells others of the daemon's seat and threads, and how commands are passed on to it.
+    func share(_ seat: Int64, on connection: ServerConnection) throws(ServerError) {
+        guard let id, holder === connection else { return }
+        var parameters = Parameters()
+        parameters.add(id)
+        parameters.add(seat)
+        parameters.add(.texts(card.threads))
+        _ = try connection.rows(
+            """
+            UPDATE workerd.nodes SET seat = $2::bigint, threads = $3::text[]
+            WHERE id = $1::bigint
+            """, parameters)
+        var link = Parameters()
+        link.add(id)
+        link.add(card.linkSecret ?? "")
+        _ = try connection.rows(
+            """
+            INSERT INTO workerd.links (node, secret) VALUES ($1::bigint, $2::text)
+            ON CONFLICT (node) DO UPDATE SET secret = excluded.secret
+            """, link)
+        _ = try connection.rows(
+            "DELETE FROM workerd.links WHERE node NOT IN (SELECT id FROM workerd.nodes)")
+    }
+
     // MARK: - Reading
 
-    private static let database =
+    static let database =
         "(SELECT oid FROM pg_database WHERE datname = current_database())"
 
     private static func hasTable(on connection: ServerConnection) throws(ServerError) -> Bool {
@@ -93,7 +117,7 @@ final class NodeEntry {
         var parameters = Parameters()
         parameters.add(Int64(ServerSchema.nodeLockClass))
         parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(Seat.number)
+        parameters.add(Seat.whole)
         let rows = try connection.rows(
             """
             WITH locks AS MATERIALIZED (SELECT pid, classid, objid FROM pg_locks

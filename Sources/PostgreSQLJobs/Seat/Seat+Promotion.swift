@@ -18,7 +18,7 @@ extension Seat {
         on connection: ServerConnection, from earlier: ServerTimeline?, to found: ServerTimeline
     ) throws(StoreFault) -> StoreFault {
         var parameters = Parameters()
-        parameters.add(Self.number)
+        parameters.add(number)
         let row = try asking { () throws(ServerError) in
             try connection.rows(
                 """

@@ -41,8 +41,8 @@ package struct SeatStandby: Sendable {
 ///
 /// - Thread: the journal's.
 final class Seat {
-    /// The number of this seat; a schema has one.
-    static let number: Int64 = 1
+    /// The number of the seat of a daemon that has all threads.
+    static let whole: Int64 = 1
     /// How long the lock of a session that ends is waited for.
     private static let lockPatience = Duration.seconds(5)
     /// The same of a daemon that then goes on waiting, with its doors open.
@@ -60,6 +60,10 @@ final class Seat {
     private static let lookPause = SeatWatch.freeTime / 2
 
     let address: ServerAddress
+    /// The number of this seat among those of the schema.
+    var number = Seat.whole
+    /// Whether other daemons have threads of the same database.
+    let isShared: Bool
     /// The latest changes of this daemon.
     let work = RecentWork()
     let entry: NodeEntry
@@ -70,13 +74,21 @@ final class Seat {
     let known: KnownServer
     private let whenLost: @Sendable (StoreFault) -> Void
     private var live: ServerConnection? {
-        willSet { if live != nil, newValue !== live { whenChanged?(nil) } }
+        willSet {
+            guard live != nil, newValue !== live else { return }
+            whenLeft?()
+            whenChanged?(nil)
+        }
         didSet { if let live, oldValue !== live { whenChanged?(live.socket) } }
     }
     /// Called with the socket of the seat's connection, and with nil before it is closed.
     var whenChanged: ((Int32?) -> Void)? {
         didSet { if let live { whenChanged?(live.socket) } }
     }
+    /// Called when the seat has no connection any more.
+    var whenLeft: (() -> Void)?
+    /// Called when it has one again, with the moment of the first confirmed commit.
+    var whenTakenAgain: ((ContinuousClock.Instant) -> Void)?
     /// A connection that is being made, and one that has not taken the seat again yet.
     var connecting: ServerConnecting?
     private var candidate: ServerConnection?
@@ -93,9 +105,10 @@ final class Seat {
 
     init(
         _ address: ServerAddress, _ entry: NodeEntry, known: KnownServer, closing: Latch,
-        log: StoreLog, whenLost: @escaping @Sendable (StoreFault) -> Void
+        isShared: Bool = false, log: StoreLog, whenLost: @escaping @Sendable (StoreFault) -> Void
     ) {
         self.address = address
+        self.isShared = isShared
         self.entry = entry
         self.known = known
         self.closing = closing
@@ -138,11 +151,13 @@ final class Seat {
             try connection.synchronize()
         }
         try Migration(address, connection).run()
+        if isShared { try takeShare(on: connection) }
         try asking { () throws(ServerError) in
             try enterEpoch(on: connection)
             try connection.send("COMMIT")
             try connection.synchronize()
             try entry.enter(on: connection)
+            if isShared { try entry.share(number, on: connection) }
         }
         try warnOfWeakPromise(on: connection)
         live = connection
@@ -152,7 +167,7 @@ final class Seat {
     private func enterEpoch(on connection: ServerConnection) throws(ServerError) {
         guard let server else { preconditionFailure("a connection has a server") }
         var parameters = Parameters()
-        parameters.add(Self.number)
+        parameters.add(number)
         parameters.add(ProcessStatistics.processID)
         parameters.add(server.timeline.system)
         parameters.add(server.timeline.number)
@@ -209,9 +224,10 @@ final class Seat {
             throw fault(.away, "another session holds the seat")
         }
         batch = try readBatch(on: connection)
+        let sentAt = ContinuousClock.now
         try asking { () throws(ServerError) in
             var parameters = Parameters()
-            parameters.add(Self.number)
+            parameters.add(number)
             _ = try connection.rows(
                 "UPDATE workerd.seats SET taken_at = now() WHERE id = $1::bigint::integer",
                 parameters)
@@ -219,9 +235,11 @@ final class Seat {
         try asking { () throws(ServerError) in
             try listen(on: connection)
             try entry.enter(on: connection)
+            if isShared { try entry.share(number, on: connection) }
         }
         candidate = nil
         live = connection
+        whenTakenAgain?(sentAt)
         connection.patience = Self.statementPatience
         return connection
     }
@@ -286,14 +304,16 @@ final class Seat {
     ) throws(StoreFault) -> Bool {
         var parameters = Parameters()
         parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(Self.number)
+        parameters.add(Self.whole)
+        parameters.add(isShared)
         let row = try asking { () throws(ServerError) in
             try connection.rows(
                 """
                 SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
                         AND database = (SELECT oid FROM pg_database
                             WHERE datname = current_database())
-                        AND classid = $1::bigint::oid AND objid = $2::bigint::oid),
+                        AND classid = $1::bigint::oid AND objid = $2::bigint::oid
+                        AND (NOT $3::boolean OR mode = 'ExclusiveLock')),
                     (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
                         )::bigint,
                     (SELECT taken_at > pg_postmaster_start_time() FROM workerd.seats
@@ -324,7 +344,9 @@ final class Seat {
     /// The daemons that share the database.
     func nodes() throws(StoreFault) -> StoreNodes {
         let connection = try connected()
-        return try asking { () throws(ServerError) in try entry.all(on: connection) }
+        return try asking { () throws(ServerError) in
+            try isShared ? NodeEntry.sharing(on: connection) : entry.all(on: connection)
+        }
     }
 
     // MARK: - Steps
@@ -335,7 +357,7 @@ final class Seat {
         try asking { () throws(ServerError) in
             var parameters = Parameters()
             parameters.add(Int64(ServerSchema.lockClass))
-            parameters.add(Self.number)
+            parameters.add(number)
             parameters.add(earlier.process)
             parameters.add(earlier.startedAt)
             _ = try connection.rows(
@@ -356,14 +378,8 @@ final class Seat {
     ) throws(StoreFault) -> Bool {
         let end = ContinuousClock.now + patience
         while true {
-            var parameters = Parameters()
-            parameters.add(Int64(ServerSchema.lockClass))
-            parameters.add(Self.number)
             let isOurs = try asking { () throws(ServerError) in
-                try connection.rows(
-                    "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)",
-                    parameters
-                ).first?.isTrue(0) == true
+                try isShared ? lockShare(on: connection) : lock(number, on: connection)
             }
             if isOurs {
                 earlierSession = server?.session
@@ -375,12 +391,24 @@ final class Seat {
         }
     }
 
+    /// Tries the lock of a seat.
+    func lock(
+        _ number: Int64, on connection: ServerConnection
+    ) throws(ServerError) -> Bool {
+        var parameters = Parameters()
+        parameters.add(Int64(ServerSchema.lockClass))
+        parameters.add(number)
+        return try connection.rows(
+            "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)", parameters
+        ).first?.isTrue(0) == true
+    }
+
     /// The latest batch of the seat.
     ///
     /// - Throws: the loss of the seat, if its epoch is another one.
     private func readBatch(on connection: ServerConnection) throws(StoreFault) -> Int64 {
         var parameters = Parameters()
-        parameters.add(Self.number)
+        parameters.add(number)
         let row = try asking { () throws(ServerError) in
             try connection.rows(
                 "SELECT epoch, batch FROM workerd.seats WHERE id = $1::bigint::integer", parameters

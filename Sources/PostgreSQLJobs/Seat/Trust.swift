@@ -15,6 +15,7 @@ final class Trust: Sendable {
     private let origin = ContinuousClock.now
     /// The end of the trust, in nanoseconds from the origin.
     private let end = Atomic<Int64>(0)
+    private let isConnected = Atomic<Bool>(true)
 
     /// A transaction that was sent at this moment is confirmed.
     func extend(from moment: ContinuousClock.Instant) {
@@ -22,6 +23,15 @@ final class Trust: Sendable {
         let (seconds, attoseconds) = passed.components
         end.store(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .releasing)
     }
+
+    /// Notes that the connection is lost, or there again.
+    ///
+    /// When it is lost, the server may have ended the session, and another daemon may take the seat
+    /// before the trust ends.
+    func noteConnection(_ isThere: Bool) { isConnected.store(isThere, ordering: .releasing) }
+
+    /// Whether jobs may begin.
+    var permitsBeginning: Bool { isConnected.load(ordering: .acquiring) && isHeld }
 
     var isHeld: Bool {
         let (seconds, attoseconds) = (ContinuousClock.now - origin).components

@@ -37,7 +37,7 @@ struct Parameters {
     mutating func add(_ value: Bool?) { values.append(value.map { [$0 ? 1 : 0] }) }
 
     /// Adds an array.
-    mutating func add(_ array: ArrayParameter) { values.append(array.bytes) }
+    mutating func add(_ array: ArrayParameter?) { values.append(array?.bytes) }
 }
 
 /// An array as a parameter, such as a column of many rows.
@@ -106,6 +106,13 @@ struct ArrayParameter {
             bytes.append(contentsOf: contents)
         }
         return bytes
+    }
+
+    /// An array of names.
+    static func texts(_ texts: some Sequence<String>) -> ArrayParameter {
+        var array = ArrayParameter(of: .text)
+        for text in texts { array.append(text) }
+        return array
     }
 
     /// An array of numbers of jobs.

@@ -35,6 +35,17 @@ struct Fields {
         reply[key] == .boolean(true) || reply[key] == .integer(1)
     }
 
+    /// A flag; nil if it is not known.
+    func optionalFlag(_ key: String) -> Bool? {
+        reply[key].flatMap { $0 == .null ? nil : flag(key) }
+    }
+
+    /// The texts of a list; nil without one.
+    func optionalTexts(_ key: String) -> [String]? {
+        guard case .array(let values)? = reply[key] else { return nil }
+        return values.compactMap(\.text)
+    }
+
     /// A part of a whole, from 0 to 1; nil for what is none, such as an infinity.
     func optionalFraction(_ key: String) -> Double? {
         reply[key]?.double.flatMap { (0...1).contains($0) ? $0 : nil }

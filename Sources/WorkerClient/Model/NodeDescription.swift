@@ -10,7 +10,8 @@ public struct NodeDescription: Sendable, Equatable {
     public let serves: Bool
     /// Since when it serves or waits, in milliseconds since 1970-01-01 00:00 UTC.
     public let since: Int64?
-    /// Whether it may begin jobs that are kept; nil for one that waits.
+    /// Whether it may begin jobs that are kept; nil for one that waits, and for another one that
+    /// shares the threads.
     public let isTrusted: Bool?
     /// How often a daemon has taken the jobs of the store over, this one included; nil for one that
     /// waits, and if no other daemon can have the store.
@@ -19,6 +20,8 @@ public struct NodeDescription: Sendable, Equatable {
     public let address: String?
     /// The URL where others reach its HTTP; nil if it has told none.
     public let http: String?
+    /// The threads and pools that it has, if nodes share them; nil if one node has all.
+    public let threads: [String]?
 }
 
 extension NodeDescription {
@@ -27,7 +30,8 @@ extension NodeDescription {
         name = try fields.text("name")
         serves = try fields.text("state") == "serves"
         since = fields.optionalTime("since")
-        isTrusted = serves ? fields.flag("trusted") : nil
+        threads = fields.optionalTexts("threads")
+        isTrusted = serves ? fields.optionalFlag("trusted") : nil
         epoch = fields.optionalInteger("epoch")
         address = fields.optionalText("address")
         http = fields.optionalText("http")

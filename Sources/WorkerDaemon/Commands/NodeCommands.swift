@@ -36,6 +36,13 @@ enum NodeCommands {
         switch result {
         case .success(let nodes?):
             let isTrusted = service.driver.store.isTrusted
+            if let places = nodes.places, let own = service.driver.store.sharedSeat {
+                return .array(
+                    nodes.all.map {
+                        describe($0, places, isTrusted: $0.seat == own ? isTrusted : nil)
+                    }
+                )
+            }
             return .array(
                 nodes.all.map { node in
                     node.serves
@@ -54,6 +61,18 @@ enum NodeCommands {
             return .array([describe(node, since: startedAt, epoch: nil, isTrusted: true)])
         case .failure(let fault): return WireError(.busy, "\(fault)").reply
         }
+    }
+
+    /// A node that shares the threads with others.
+    private static func describe(
+        _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?
+    ) -> RESPValue {
+        let names = places.threads.filter { $0.value.seat == node.seat }.keys.sorted()
+        guard
+            case .map(let entries) = describe(
+                node, since: node.startedAt, epoch: nil, isTrusted: isTrusted)
+        else { return .null }
+        return .map(entries + [entry("threads", .array(names.map { text($0) }))])
     }
 
     private static func describe(

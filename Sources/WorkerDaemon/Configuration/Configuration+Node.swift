@@ -15,17 +15,21 @@ extension Configuration {
         package var address: Address?
         /// Where others reach the door `listen.http.tcp`; nil for its own address.
         package var http: Address?
+        /// Whether this daemon and others each have some of the threads; else one has all.
+        package var sharesThreads = false
 
         package init() {}
     }
 
     /// The card of this daemon.
     var nodeCard: NodeCard {
-        NodeCard(
+        var card = NodeCard(
             name: node.name ?? Node.nameOfMachine,
             commands: Node.place(
                 node.address, listen.tcp, listen.tls == nil ? "redis" : "rediss"),
             requests: Node.place(node.http, listen.http.tcp, listen.http.scheme))
+        if node.sharesThreads { card.threads = threads.map(\.name) }
+        return card
     }
 }
 
@@ -67,6 +71,7 @@ extension Configuration.Node: ConfigurationSection {
         section.read("name", into: &name, .nodeName)
         section.read("address", into: &address, .reachableAddress)
         section.read("http", into: &http, .reachableAddress)
+        section.read("sharesThreads", into: &sharesThreads, .boolean)
     }
 }
 

@@ -5,6 +5,7 @@ internal import HTTP
 internal import Jobs
 internal import RESP
 internal import RunLoops
+internal import Wording
 
 /// The way of a command, once it is known.
 private enum CommandWay {
@@ -83,7 +84,9 @@ extension Service {
         case .job(let place):
             // The command says what is wrong with the number.
             guard let id = JobID(bytes: command[place]) else { return .here }
-            return try way(toJobs: [id], session, owners)
+            let way = try way(toJobs: [id], session, owners)
+            if case .here = way { try checkThread(of: command, id, session) }
+            return way
         case .watch:
             guard let ids = WatchCommands.jobs(of: command), session.writer.version == .three
             else { return .here }
@@ -117,12 +120,28 @@ extension Service {
     }
 
     private func way(toThread name: String, _ owners: any ThreadOwners) -> CommandWay {
-        guard let group = try? driver.group(of: name) else { return .here }
-        switch owners.owner(of: group.name) {
+        let isKnown = (try? driver.group(of: name)) != nil
+        let group = ThreadSharing.group(of: name)
+        switch owners.owner(of: group) {
         case .here: return .here
         case .node(let node): return .node(node)
-        case .nobody: return .none("no node has the thread \(group.name)")
+        // The command says that there is no such thread.
+        case .nobody where !isKnown: return .here
+        case .nobody: return .none("no node has the thread \(group)")
         }
+    }
+
+    /// Refuses to change a job whose thread is in no node's configuration.
+    private func checkThread(
+        of command: Command, _ id: JobID, _ session: Session
+    ) throws(WireError) {
+        guard ["cancel", "drop", "retry"].contains(command.text(at: 0).lowercased()),
+            case .thread(let thread)? = try session.links?.thread(of: id),
+            (try? driver.group(of: thread)) == nil
+        else { return }
+        throw WireError(
+            .noThread,
+            "job \(id) is of the thread \(quoted(thread)), which no node has: it stays as it is")
     }
 
     /// The way to jobs, if all are at one node.

@@ -54,6 +54,10 @@ final class SessionLinks {
     private var held: Command?
     /// When the held command is refused.
     private var end: Instant?
+    /// Whether the command that is executed was held.
+    private var isTryingAgain = false
+    /// The reason of the latest refusal.
+    private var refusal: String?
     private var wakeUp: ThreadRunLoop.Timeout?
     /// The threads of jobs at other nodes, as the store has told: a job keeps its thread.
     private var threads: [JobID: String] = [:]
@@ -227,8 +231,11 @@ final class SessionLinks {
         _ command: Command, because reason: String, for patience: Duration = SessionLinks.patience
     ) throws(WireError) {
         let now = loop.now
-        if let end, now < end.advanced(by: Self.refusalAge) {
+        // A later command may be for a node that is well.
+        let isForTheSame = isTryingAgain || reason == refusal
+        if let end, isForTheSame, now < end.advanced(by: Self.refusalAge) {
             guard now < end else {
+                refusal = reason
                 forgetQuestions()
                 throw WireError(.busy, "\(reason); a takeover takes seconds, try again")
             }
@@ -253,7 +260,9 @@ final class SessionLinks {
         held = nil
         endWakeUp()
         session.endPause(.held)
+        isTryingAgain = true
         service.executeAgain(command, for: session)
+        isTryingAgain = false
         session.goOn()
     }
 

@@ -85,6 +85,11 @@ package struct ConfigurationDifference: Sendable {
 
     private mutating func addThreads() {
         threads = Self.changes(before.threads, after.threads, name: \.name, areEqual: ==)
+        let earlier = Dictionary(uniqueKeysWithValues: before.threads.map { ($0.name, $0.count) })
+        let later = Dictionary(uniqueKeysWithValues: after.threads.map { ($0.name, $0.count) })
+        if before.node.sharesThreads, earlier != later {
+            refuse("which threads are shared with other nodes")
+        }
         for change in threads {
             switch change {
             case .added(let thread):

@@ -20,6 +20,7 @@ extension ScheduleRunner {
     }
 
     private func follow(_ schedule: Configuration.Schedule) {
+        guard driver.isOpen(schedule.definition.request.thread) else { return }
         var record = ScheduleRecord(
             schedule.definition, isFromCommand: false,
             progress: ScheduleProgress(since: driver.wall.unixMilliseconds()))

@@ -71,7 +71,7 @@ extension SchedulerDriver {
                     handlersByIndex.append(handler)
                 }
             }
-            return threads
+            return threads.filter(isOpen)
         }
     }
 

@@ -17,6 +17,9 @@ struct ServingChanges {
     /// The names of threads and pools that are paused, also of missing ones.
     private(set) var pausedNames: Set<String> = []
 
+    /// Whether no change waits for an answer.
+    var areDone: Bool { awaited.isEmpty }
+
     /// A token whose answer is told to `body`.
     mutating func reply(then body: @escaping (JobError?) -> Void) -> ReplyToken {
         lastNumber += 1

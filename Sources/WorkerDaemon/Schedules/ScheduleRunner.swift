@@ -153,6 +153,20 @@ final class ScheduleRunner {
         setAlarm()
     }
 
+    /// Whether no job of the schedules of a thread or pool is on its way to the disk.
+    func isIdle(of group: String) -> Bool {
+        entries(of: group).allSatisfy { awaited[$0.definition.name] == nil }
+    }
+
+    /// Follows the schedules of a thread or pool no more: another daemon does.
+    func leave(threadsOf group: String) { for entry in entries(of: group) { remove(entry) } }
+
+    private func entries(of group: String) -> [ScheduleEntry] {
+        entries.values.filter {
+            ThreadSharing.group(of: $0.definition.request.thread) == group
+        }
+    }
+
     private func takeOut(_ entry: ScheduleEntry) {
         if let handle = entry.handle { _ = due.remove(handle) }
         entry.handle = nil

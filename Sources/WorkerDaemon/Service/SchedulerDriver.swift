@@ -57,6 +57,10 @@ final class SchedulerDriver {
     }
     /// Called with jobs that were submitted in the store.
     var whenSubmitted: (([SubmittedJob]) -> Void)?
+    /// Whether the jobs of a thread are this daemon's.
+    var isOpen: (String) -> Bool = { _ in true }
+    /// Called with the news about a thread that is taken over, before any of its jobs is offered.
+    var whenTaken: ((TakenJobs) -> Void)?
     /// Called when clients are throttled no longer.
     var whenRelieved: (() -> Void)?
     var threads: ThreadIncidents {
@@ -192,8 +196,7 @@ final class SchedulerDriver {
         surroundings.driver = nil
         whenCompleted = nil
         whenRoomMayBe = nil
-        whenRelieved = nil
-        whenSubmitted = nil
+        (whenRelieved, whenSubmitted, whenTaken) = (nil, nil, nil)
         events?.close()
         live = nil
     }
@@ -261,6 +264,11 @@ final class SchedulerDriver {
         if case .submitted(let jobs)? = answers.first {
             whenSubmitted?(jobs)
             return
+        }
+        if let whenTaken {
+            for case .claimed(_, .success(let jobs)) in answers {
+                if let taken = jobs.taken { whenTaken(taken) }
+            }
         }
         input { $0.take(answers) }
         for fault in scheduler.takeFaults() { log.error(fault) }

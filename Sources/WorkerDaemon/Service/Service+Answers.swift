@@ -64,8 +64,7 @@ extension Service: JobDoor {
                         remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
                             ?? (isInherited ? [entry("waits-for", text("its worker"))] : []))))
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
-        case .known(let id) where reply.patience != nil:
-            wait(for: id, isNamed: true, session, reply)
+        case .known(let id) where reply.patience != nil: wait(forNamed: id, session, reply)
         case .accepted(let id) where reply.tellsWhetherNew:
             session.fill(reply, with: .array([.integer(Int(id.number)), text("new")]))
         case .known(let id) where reply.tellsWhetherNew:

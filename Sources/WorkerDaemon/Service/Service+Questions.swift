@@ -89,6 +89,26 @@ extension Service {
         }
     }
 
+    /// Waits for the end of a job to which a unique name has led: it may be another node's.
+    func wait(forNamed id: JobID, _ session: Session, _ reply: ReplyToken) {
+        guard let owners, !driver.input({ $0.isInMemory(id) }) else {
+            return wait(for: id, isNamed: true, session, reply)
+        }
+        owners.findThread(of: id) { [unowned self, weak session] result in
+            guard let session, session.isOpen else { return }
+            guard case .success(let thread?) = result, case .node? = owner(ofThread: thread) else {
+                return wait(for: id, isNamed: true, session, reply)
+            }
+            session.fill(
+                reply,
+                with: WireError(
+                    .err,
+                    "job \(id) of the thread \(thread) has this name, and another node has that "
+                        + "thread: RESULT \(id) WAIT waits for it"
+                ).reply)
+        }
+    }
+
     func session(_ session: Session, hasUnread byteCount: Int, early earlyByteCount: Int) {
         questions.noteBacklog(byteCount, early: earlyByteCount, of: session.number)
         watchReaders()

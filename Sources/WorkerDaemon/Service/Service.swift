@@ -51,6 +51,8 @@ final class Service: SessionDelegate {
     private(set) lazy var submitted = SubmittedJobs(driver) { [unowned self] in
         configuration.limits.payloadBytes
     }
+    /// The threads of this daemon among those of others; nil if it has all.
+    private(set) var sharing: ThreadSharing?
     let streams: OpenStreams
     /// Names this run of the daemon.
     let epoch = EventJournal.newEpoch()
@@ -223,9 +225,22 @@ final class Service: SessionDelegate {
         shutdown = Shutdown(self, manner, whenDown: whenDown)
     }
 
+    /// Takes up threads one by one, beside other daemons.
+    ///
+    /// - Parameter linkSecret: as on the card of this node.
+    func share(threadsOf seat: Int64, linkSecret: String) {
+        let sharing = ThreadSharing(
+            driver, schedules, seat: seat, linkSecret: linkSecret, log: log
+        ) { [unowned self] in configuration.schedules }
+        self.sharing = sharing
+        owners = sharing
+        sharing.start()
+    }
+
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
+        sharing?.close()
         owners = nil
         if driver.live != nil { live.close() }
         reloads.close()

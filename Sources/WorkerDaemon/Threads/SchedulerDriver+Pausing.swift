@@ -90,6 +90,17 @@ extension SchedulerDriver {
         }
     }
 
+    /// Pauses a thread that is taken over, or lets it go on, as its last owner has left it.
+    func setPause(of name: String, to isPaused: Bool) {
+        let change =
+            isPaused ? PauseChange(paused: [name]) : PauseChange(paused: [], goingOn: [name])
+        changes.note(change)
+        guard let members = try? members(addressedBy: name) else { return }
+        for member in members where member.name == name || isPaused {
+            if isPaused { member.thread.pause() } else { member.thread.resume() }
+        }
+    }
+
     private func members(addressedBy name: String) throws(JobError) -> [WorkerGroup.Member] {
         let group = try self.group(of: name)
         return group.name == name ? group.members : group.member(named: name).map { [$0] } ?? []

@@ -14,6 +14,11 @@ extension WorkerExchange {
         if let thread, owners[thread] == nil { owners[thread] = worker }
     }
 
+    /// Whether a worker owns a thread of a group: it waits for jobs at this daemon.
+    func hasOwner(ofThreadIn group: String) -> Bool {
+        owners.keys.contains { ThreadSharing.group(of: $0) == group }
+    }
+
     /// The wire's entries for a thread with an owner.
     func ownerEntries(of member: WorkerGroup.Member) -> [RESPValue.Entry] {
         guard let owner = owners[member.name] else { return [] }

@@ -85,7 +85,8 @@ extension WorkerExchange {
 
     private func isOf(_ holder: JobHolder, _ taker: Taker) -> Bool {
         taker.request.name == holder.name && taker.request.name != nil
-            && taker.worker.process?.userID == holder.process?.userID
+            && (holder.process == nil
+                || taker.worker.process?.userID == holder.process?.userID)
     }
 
     /// Has a thread go on with the job of an earlier run.

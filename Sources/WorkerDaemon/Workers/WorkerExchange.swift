@@ -359,8 +359,9 @@ final class WorkerExchange {
             throw WireError(.inUse, "the name \(name) belongs to client \(client), still connected")
         }
         let isOfSameUser = other.user.map { $0.name == request.user.name } ?? true
+        // Of one that came by TCP or through another node, no process is known.
         if !isOfSameUser
-            || other.process != worker.process
+            || other.process != nil && other.process != worker.process
                 && other.process?.userID != worker.process?.userID
         {
             throw WireError(

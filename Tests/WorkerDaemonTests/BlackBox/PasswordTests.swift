@@ -26,7 +26,7 @@ import Testing
                 try daemon.connect().call("COMMAND", "LIST").elements?.compactMap(\.text) ?? []
             #expect(names.count >= 25)
             for name in names + ["nonsense"] {
-                if ["auth", "hello", "quit", "reset"].contains(name) { continue }
+                if ["auth", "hello", "quit", "reset", "link"].contains(name) { continue }
                 try client.send(TestClient.bytes([.text(name), "images", "echo", "x"]))
                 #expect(try client.reply().errorWord == "NOAUTH", "\(name)")
             }

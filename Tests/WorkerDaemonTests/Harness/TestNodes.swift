@@ -22,8 +22,11 @@ struct TestNode {
     ///   - database: its database.
     ///   - tls: whether both TCP doors have TLS.
     ///   - told: the address that others are told in place of its own.
+    ///   - shares: whether it shares the threads with others.
     init(
         _ name: String, in database: String, tls: Bool = false, told: String? = nil,
+        threads: String = "images: {}", shares: Bool = false,
+        selectors: String = "", more: String = "",
         limits: String = "", environment: [String: String] = [:]
     ) throws {
         let scratch = try Scratch()
@@ -31,15 +34,16 @@ struct TestNode {
         (address, self.http) = (door.address, http.address)
         try scratch.write("\(testKey)\n", to: "key")
         try File.setMode(0o600, of: scratch.file("key"))
-        let more = tls ? ", \(try TestAuthority.door(in: scratch, more: ""))" : ""
+        let secure = tls ? ", \(try TestAuthority.door(in: scratch, more: ""))" : ""
         let setup = Setup(
-            threads: "images: {}", selectors: "resize: { worker: true }", limits: limits,
+            threads: threads, selectors: "resize: { worker: true }, \(selectors)", limits: limits,
             listen: try scratch.passwordDoor(at: door.text, password: Self.password)
-                + "\(more), http: { unix: \"$DIR/http\", tcp: \"\(http.text)\", "
-                + "keyFile: \"$DIR/key\" \(more) }",
+                + "\(secure), http: { unix: \"$DIR/http\", tcp: \"\(http.text)\", "
+                + "keyFile: \"$DIR/key\" \(secure) }",
             store: "\"\(database)\", stateDirectory: \"$DIR\"",
             more: "node: { name: \"\(name)\""
-                + (told.map { ", address: \"\($0)\"" } ?? "") + " },")
+                + (told.map { ", address: \"\($0)\"" } ?? "")
+                + (shares ? ", sharesThreads: true" : "") + " }, \(more)")
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
         daemon = try TestDaemon(
             arguments: ["--config", scratch.file("workerd.json5")], in: scratch,

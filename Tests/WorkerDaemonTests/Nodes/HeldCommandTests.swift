@@ -99,6 +99,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `goes to a node that is well behind one for a node that is not reached`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["one": 2])
+            try nodes.closeDoors(1)
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "echo", "x")
+            try client.waitForBusy(nodes, "node b is not reached")
+            // There is no link to the third node yet.
+            #expect(try client.call("PERFORM", "one", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `is refused at once if the node has no address, or TLS`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
@@ -188,6 +201,12 @@ import Testing
             let client = try nodes.connect(0)
             #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
             try nodes.breakLinks(to: 1)
+            // A command that is sent before that is noticed may be lost, and ends the client.
+            try eventually("the node has noticed") {
+                try nodes.figure(0) { service in
+                    service.sessions.values.reduce(0) { $0 + ($1.links?.open.count ?? 0) }
+                } == 0
+            }
             #expect(try client.call("PERFORM", "two", "echo", "WAIT", "y").text == "y")
         }
     }

@@ -145,7 +145,7 @@ package struct JobBook {
         }
     }
 
-    private func forEach(_ body: (JobEntry) -> Void) {
+    func forEach(_ body: (JobEntry) -> Void) {
         var next = ends.first
         while let slot = next {
             next = chain.slot(after: slot)
@@ -370,6 +370,12 @@ package struct JobBook {
             return former.flatMap { chain.slot(before: $0) } ?? ends.last
         }
         return former.flatMap { chain.slot(after: $0) } ?? ends.first
+    }
+
+    /// Gives no number below this one from now on; numbers from it on are free.
+    mutating func leap(to number: UInt64) {
+        guard number > nextNumber else { return }
+        (nextNumber, reservedBelow) = (number, number + StoreRecovery.reservedCount)
     }
 
     /// The number of jobs kept, of one thread or all, in one state or any.

@@ -36,60 +36,6 @@ final class FakeAttempt {
     var thread: String { job.details.thread }
 }
 
-/// The queue and the threads of a group.
-final class FakeGroup {
-    let name: String
-    var memberNames: [String]
-    var queue: [FakeAttempt] = []
-    var running: [String: FakeAttempt] = [:]
-    /// Members that have reported a failed attempt, and take nothing before the scheduler has heard
-    /// it.
-    var waiting: [String: FakeAttempt] = [:]
-    var stopped: Set<String> = []
-    var paused: Set<String> = []
-
-    init(_ name: String, count: Int) {
-        self.name = name
-        memberNames = TestDriver.members(name, count)
-    }
-
-    func offer(_ attempt: FakeAttempt) {
-        let place = queue.firstIndex {
-            $0.job.details.priority.rawValue > attempt.job.details.priority.rawValue
-        }
-        queue.insert(attempt, at: place ?? queue.count)
-    }
-
-    /// The next attempt for a member: a key is bound to one member while it has work there.
-    func next(for member: String) -> FakeAttempt? {
-        guard running[member] == nil, waiting[member] == nil, !stopped.contains(member),
-            !paused.contains(member)
-        else {
-            return nil
-        }
-        let bound = Set(
-            memberNames.filter { $0 != member }
-                .compactMap { (running[$0] ?? waiting[$0])?.key })
-        let place = queue.firstIndex { attempt in
-            (attempt.thread == name || attempt.thread == member)
-                && attempt.key.map { !bound.contains($0) } != false
-        }
-        return place.map { queue.remove(at: $0) }
-    }
-}
-
-/// A clock that stands still until it is moved.
-final class StandingClock: LoopClock {
-    private let time = Atomic<Int64>(0)
-
-    func now() -> Instant { Instant(nanoseconds: time.load(ordering: .relaxed)) }
-    var runsByItself: Bool { false }
-    func whenMoved(_ wake: @escaping @Sendable () -> Void) {}
-    func advance(byMilliseconds count: Int64) {
-        time.add(count * 1_000_000, ordering: .relaxed)
-    }
-}
-
 /// Drives a scheduler step by step.
 final class TestDriver: SchedulerEnvironment {
     /// Called with the words for an effect as it is carried out.
@@ -100,6 +46,12 @@ final class TestDriver: SchedulerEnvironment {
     var whenChanged: ((SchedulerChange) -> Void)? {
         didSet { scheduler.audience.followsChanges = whenChanged != nil }
     }
+    /// Told what has become of a command of the driver's.
+    var whenConfirmed: (UInt64, StoreFault?) -> Void = { _, _ in }
+    /// Told of a thread that is taken over, before the scheduler hears of it.
+    var whenTaken: (TakenJobs) -> Void = { _ in }
+    /// Whether an attempt may begin; else its worker waits with it.
+    var mayBegin: (FakeAttempt) -> Bool = { _ in true }
     /// Called when a life has begun.
     var whenStarted: () -> Void = {}
     /// The scheduler of this life.
@@ -110,7 +62,10 @@ final class TestDriver: SchedulerEnvironment {
     private var life: Life
     private(set) var groups: [FakeGroup]
     private(set) var twin: TwinStore?
-    let clock = StandingClock()
+    /// A store that others share; then there is no twin.
+    private let shared: TwinNodeStore?
+    private var keeper: (any JobStore)? { shared ?? twin }
+    let clock: StandingClock
     /// Milliseconds that the clock on the wall has been set by.
     var wallOffset: Int64 = 0
     /// Milliseconds by which the store's clock is behind.
@@ -144,8 +99,11 @@ final class TestDriver: SchedulerEnvironment {
         groups: [(String, Int)] = [("one", 1), ("two", 2)],
         selectors: [(name: String, defaults: JobOptions)] = [("echo", JobOptions())],
         book: TwinBook? = nil, window: WindowLimits = WindowLimits(),
-        limits: StoreLimits = StoreLimits(), storeLag: Int64 = 0
+        limits: StoreLimits = StoreLimits(), storeLag: Int64 = 0,
+        clock: StandingClock = StandingClock(), sharing shared: TwinNodeStore? = nil
     ) {
+        self.clock = clock
+        self.shared = shared
         initialGroups = groups
         self.groups = groups.map { FakeGroup($0.0, count: $0.1) }
         self.selectors = selectors
@@ -172,6 +130,10 @@ final class TestDriver: SchedulerEnvironment {
             twin?.add(.answer(to: { answers in inbox.answers.withLock { $0 += answers } }))
             twin?.fire()
             twin?.hold()
+        } else if let shared {
+            recovery = shared.recovery
+            let inbox = inbox
+            shared.add(.answer(to: { answers in inbox.answers.withLock { $0 += answers } }))
         }
         let new = JobScheduler(
             groups.enumerated().map { index, group in
@@ -184,7 +146,7 @@ final class TestDriver: SchedulerEnvironment {
                     name: selector.name, index: index,
                     defaults: SharedJobOptions(selector.defaults))
             },
-            limits: limits, window: window, isKeeping: book != nil,
+            limits: limits, window: window, isKeeping: keeper != nil,
             nextNumber: recovery.nextNumber, now: now, seed: 1, self)
         life = Life(new)
         heldOver = Dictionary(
@@ -242,13 +204,13 @@ final class TestDriver: SchedulerEnvironment {
         case .keep:
             let command = scheduler.effects.takeCommand()
             tell("keep \(command.told)")
-            twin?.add(command)
-            if twin == nil { answerNothing(command) }
+            keeper?.add(command)
+            if keeper == nil { answerNothing(command) }
         case .record:
             let command = scheduler.effects.takeRecord()
             if case .end(let id, _, let outcome, _) = command { recorded[id] = outcome.state }
             tell("record \(command.told)")
-            twin?.add(command)
+            keeper?.record(command)
         case .answer:
             let next = scheduler.effects.takeAnswer()
             tell("answer \(next.reply.number): \(next.answer.told)")
@@ -259,8 +221,9 @@ final class TestDriver: SchedulerEnvironment {
         case .change: whenChanged?(scheduler.effects.takeChange())
         case .note: tell("log \(scheduler.effects.takeNote().text)")
         case .confirm:
-            _ = scheduler.effects.takeConfirmed()
+            let next = scheduler.effects.takeConfirmed()
             tell("confirmed")
+            whenConfirmed(next.tag, next.fault)
         case .awaitsEnd: _ = scheduler.effects.takeWaiting()
         case .offer(let job): offer(job)
         case .retract(let attempt):
@@ -344,6 +307,7 @@ final class TestDriver: SchedulerEnvironment {
             defer { answers.removeFirst(min(count, answers.count)) }
             return Array(answers.prefix(count))
         }
+        for case .claimed(_, .success(let jobs)) in answers { jobs.taken.map(whenTaken) }
         if !answers.isEmpty { input { $0.take(answers) } }
     }
 
@@ -358,6 +322,10 @@ final class TestDriver: SchedulerEnvironment {
         }
         while let attempt = group.next(for: member) {
             guard attempt.phase == .queued else { continue }
+            guard !attempt.isStored || mayBegin(attempt) else {
+                group.putBack(attempt)
+                return nil
+            }
             if attempt.expiresAt <= now.unixMilliseconds {
                 attempt.phase = .withdrawn
                 expiredReports.append(attempt.id)
@@ -384,7 +352,7 @@ final class TestDriver: SchedulerEnvironment {
                 id, attempt: attempt.number,
                 holder ?? JobHolder(token: token, process: nil, since: 0, name: nil))
         }
-        twin?.noteStart(
+        keeper?.noteStart(
             id,
             Attempt(
                 number: attempt.number, workerName: attempt.member, startedAt: attempt.startedAt))
@@ -398,7 +366,7 @@ final class TestDriver: SchedulerEnvironment {
         attempt.phase = .over
         group.running[attempt.member] = nil
         if attempt.isStored, case .done(let result) = outcome {
-            _ = twin?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
+            _ = keeper?.noteDone(attempt.id.number, attempt: attempt.number, result: result)
         }
         if attempt.isHeld, outcome.state != .done {
             twin?.noteHolder(attempt.id.number, attempt: attempt.number, nil)

@@ -39,6 +39,7 @@ extension StoreCommand {
             "load \(limit) delayed of \(queue.thread) \(queue.priority.name)"
         case .release(let queues): "release \(queues.count) queues"
         case .claim: "claim"
+        case .move(let moves, _): "move \(moves.count) threads"
         case .limit: "limits"
         case .settleSubmitted: "settle submitted"
         case .serve(let selectors): "serve \(selectors.sorted())"

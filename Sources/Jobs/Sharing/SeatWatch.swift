@@ -4,10 +4,10 @@
 package struct SeatWatch {
     /// How long the lock must have been free, and in how many looks.
     package static let freeTime = Duration.seconds(1)
-    static let lookCountMin = 3
+    package static let lookCountMin = 3
     /// The same on a promoted standby: its locks were always free, and the earlier daemon may trust
     /// the old primary's last answer.
-    package static let promotedFreeTime = Duration.seconds(Trust.sessionSeconds)
+    package static let promotedFreeTime = Duration.seconds(4)
     /// A server that has just started has freed all locks: their owners come back within this time.
     package static let grace = Duration.seconds(15)
 

@@ -1,0 +1,128 @@
+// The steps of a daemon that shares threads with others, by its looks at them. Pure.
+//
+//     a row of its seat     not open here: claim · another node is to have it: give once idle
+//     no seat, given back   take: at once if this node is to have it, else a little later
+//     a living seat         nothing
+//     a dead seat           as without a seat, once it has been free for long enough (SeatWatch)
+//
+// A thread is given away only after several looks that agree, so that a node that comes and goes
+// moves nothing.
+
+/// A step of a daemon that shares threads.
+package enum SharingStep: Sendable, Equatable {
+    /// Take up the jobs of a thread or pool that belongs to this seat.
+    case claim(String)
+    /// Move a thread to this seat whose daemon has gone.
+    case take(ThreadMove)
+    /// Give an idle thread to another daemon.
+    case give(ThreadMove)
+}
+
+/// The looks of a daemon, and what follows from them.
+package struct SharingPlan: Sendable {
+    /// How long another node waits for the one that is to have a thread, for each rank.
+    package static let rankPause = Duration.seconds(1)
+    /// How many looks in a row must agree that another node is to have a thread.
+    package static let giveLookCountMin = 10
+
+    private let seat: Int64
+    /// The names of the threads and pools that this daemon can run.
+    private let threads: [String]
+    private var watches: [Int64: SeatWatch] = [:]
+    /// Since when a thread has no owner.
+    private var ownerlessSince: [String: ContinuousClock.Instant] = [:]
+    /// The node that is to have a thread of this seat, and how many looks agree.
+    private var givings: [String: (seat: Int64, lookCount: Int)] = [:]
+
+    /// The latest assignment, and the nodes that it is for: it takes long for many.
+    private var assigned: (nodes: [StoreNode], assignment: ThreadAssignment)?
+    /// Whether nothing was to be done or waited for at the latest look.
+    package private(set) var isQuiet = false
+
+    package init(seat: Int64, threads: [String]) {
+        self.seat = seat
+        self.threads = threads
+    }
+
+    /// Looks at all daemons.
+    ///
+    /// - Parameter open: the threads whose jobs this daemon has. Another one of its seat is claimed
+    ///   also if its row says that it is taken: a part of its claim may have failed.
+    /// - Returns: the steps to take now, in the order of the threads' names. A step that is not
+    ///   taken, or fails, comes again.
+    package mutating func look(
+        _ nodes: StoreNodes, open: Set<String>, at now: ContinuousClock.Instant
+    ) -> [SharingStep] {
+        guard let places = nodes.places else { return [] }
+        let free = freeSeats(places, at: now)
+        let living = nodes.all.filter { node in
+            node.seat.map { places.seats[$0]?.isHeld == true } == true
+        }
+        if assigned?.nodes != living {
+            // Also of threads that this daemon can't run: all come to the same assignment.
+            let all = Set(living.flatMap(\.threads)).union(threads)
+            assigned = (living, ThreadAssignment(all.sorted(), among: living))
+        }
+        let assignment = assigned?.assignment ?? ThreadAssignment([], among: [])
+        let livingSeats = Set(living.compactMap(\.seat))
+        var steps: [SharingStep] = []
+        for thread in threads.sorted() {
+            let place = places.threads[thread]
+            if let place, place.seat == seat {
+                ownerlessSince[thread] = nil
+                if !place.isTaken || !open.contains(thread) { steps.append(.claim(thread)) }
+                if let move = giving(of: thread, assignment, livingSeats) {
+                    steps.append(.give(move))
+                }
+                continue
+            }
+            givings[thread] = nil
+            let owner = place?.seat ?? 1
+            guard owner <= 1 || free.contains(owner) else {
+                ownerlessSince[thread] = nil
+                continue
+            }
+            let since = ownerlessSince[thread] ?? now
+            ownerlessSince[thread] = since
+            guard let rank = assignment.rank(of: seat, for: thread) else { continue }
+            if rank == 0 || now - since >= Self.rankPause * (rank + 1) {
+                steps.append(.take(ThreadMove(thread, from: owner, to: seat)))
+            }
+        }
+        isQuiet =
+            steps.isEmpty && ownerlessSince.isEmpty && givings.isEmpty
+            && places.threads.values.allSatisfy { places.seats[$0.seat]?.isHeld == true }
+        return steps
+    }
+
+    /// The seats that have been free for long enough.
+    private mutating func freeSeats(
+        _ places: ThreadPlaces, at now: ContinuousClock.Instant
+    ) -> Set<Int64> {
+        let owners = Set(places.threads.values.map(\.seat)).subtracting([seat, 0, 1])
+        watches = watches.filter { owners.contains($0.key) }
+        var free: Set<Int64> = []
+        for owner in owners {
+            let state = places.seats[owner]
+            let isFree = watches[owner, default: SeatWatch()].look(
+                isHeld: state?.isHeld ?? false, serverAge: places.serverAge,
+                wasTakenSince: state?.wasTakenSince ?? true,
+                isPromoted: state?.isPromoted ?? false, at: now)
+            if isFree { free.insert(owner) }
+        }
+        return free
+    }
+
+    private mutating func giving(
+        of thread: String, _ assignment: ThreadAssignment, _ living: Set<Int64>
+    ) -> ThreadMove? {
+        guard let other = assignment.seat(of: thread), other != seat, living.contains(seat) else {
+            givings[thread] = nil
+            return nil
+        }
+        let before = givings[thread].flatMap { $0.seat == other ? $0.lookCount : nil } ?? 0
+        givings[thread] = (other, before + 1)
+        return before + 1 >= Self.giveLookCountMin
+            ? ThreadMove(thread, from: seat, to: other) : nil
+    }
+}

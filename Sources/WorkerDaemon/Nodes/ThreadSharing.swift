@@ -1,0 +1,268 @@
+// The threads of this daemon among those that other daemons have: it looks at them all once a
+// second, twice if something is to be done, takes up the threads that are to be its own, and gives
+// others away.
+//
+// A thread is open from the moment when all its stored jobs are known here until it is to be given
+// away: only then are commands for it executed here.
+
+internal import Jobs
+internal import Kernel
+internal import RunLoops
+internal import Wording
+
+/// The threads of a daemon that shares them with others.
+///
+/// Confined to the driver's thread.
+final class ThreadSharing {
+    /// The pause between two looks: one statement each.
+    static let lookPause = Duration.milliseconds(500)
+
+    private let driver: SchedulerDriver
+    private let schedules: ScheduleRunner
+    private let seat: Int64
+    let linkSecret: String
+    private let log: Log
+    private let now: () -> ContinuousClock.Instant
+    /// The schedules of the configuration in force.
+    private let configured: () -> [Configuration.Schedule]
+    private var plan: SharingPlan
+    /// The daemons at the latest look.
+    private(set) var nodes = StoreNodes()
+    /// The threads and pools whose commands are executed here.
+    private(set) var open: Set<String> = []
+    /// Threads and pools on their way here or away.
+    private var moving: Set<String> = []
+    /// The schedules of threads that are on their way here.
+    private var recovered: [String: [ScheduleRecord]] = [:]
+    /// The nodes whose threads were compared with those of this one.
+    private var compared: Set<Int64> = []
+    /// Threads that no node can run, as was told.
+    private var unknown: Set<String> = []
+    private var timer: ThreadRunLoop.Timer?
+    private var isLooking = false
+    /// Whether the next look at its time is left out, as nothing is to be done.
+    private var isLookSpared = false
+    private var isClosed = false
+    /// Called when a thread has another owner.
+    var whenChanged: (() -> Void)?
+
+    init(
+        _ driver: SchedulerDriver, _ schedules: ScheduleRunner, seat: Int64, linkSecret: String,
+        log: Log,
+        now: @escaping () -> ContinuousClock.Instant = { .now },
+        configured: @escaping () -> [Configuration.Schedule]
+    ) {
+        self.driver = driver
+        self.schedules = schedules
+        self.seat = seat
+        self.linkSecret = linkSecret
+        self.log = log
+        self.now = now
+        self.configured = configured
+        plan = SharingPlan(seat: seat, threads: driver.groups.map(\.name))
+    }
+
+    /// Begins to look; no thread is open yet.
+    func start() {
+        for group in driver.groups {
+            for name in names(of: group) { driver.ask({ $0.release(name, $1) }, then: { _ in }) }
+            driver.input { $0.forgetJobs(of: group.name) }
+        }
+        driver.isOpen = { [unowned self] in open.contains(Self.group(of: $0)) }
+        driver.whenTaken = { [unowned self] in take($0) }
+        let sharing = Confined(self, to: driver.loop)
+        let timer = ThreadRunLoop.Timer(at: driver.loop.now, every: Self.lookPause) { _ in
+            sharing.value.lookInTime()
+        }
+        self.timer = timer
+        driver.loop.add(timer)
+    }
+
+    /// Ends the looks.
+    func close() {
+        isClosed = true
+        timer?.invalidate()
+        timer = nil
+        whenChanged = nil
+    }
+
+    /// The name of the thread or pool to which a thread belongs.
+    static func group(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
+
+    private func names(of group: WorkerGroup) -> [String] {
+        [group.name] + group.members.map(\.name).filter { $0 != group.name }
+    }
+
+    // MARK: - Looks
+
+    private func lookInTime() {
+        isLookSpared = plan.isQuiet && !isLookSpared
+        if !isLookSpared { look() }
+    }
+
+    private func look() {
+        guard !isLooking, !isClosed else { return }
+        isLooking = true
+        let sharing = Confined(self, to: driver.loop)
+        driver.store.askForNodes { [loop = driver.loop] result in
+            loop.perform { sharing.value.seen(result) }
+        }
+    }
+
+    private func seen(_ result: Result<StoreNodes?, StoreFault>) {
+        isLooking = false
+        // Without an answer from the database, nothing is known and nothing moves.
+        guard !isClosed, case .success(let nodes?) = result, nodes.places != nil else { return }
+        let isChanged = self.nodes != nodes
+        self.nodes = nodes
+        for step in plan.look(nodes, open: open, at: now()) { takeStep(step) }
+        guard isChanged else { return }
+        warnOfDifferences()
+        whenChanged?()
+    }
+
+    /// Warns of threads that not all nodes can run.
+    private func warnOfDifferences() {
+        let own = Set(driver.groups.map(\.name))
+        for node in others where compared.insert(node.id).inserted {
+            let other = Set(node.threads)
+            let parts = [
+                (other.subtracting(own), "only it has"), (own.subtracting(other), "it lacks"),
+            ].filter { !$0.0.isEmpty }.map { names, words in
+                "\(words) \(names.sorted().joined(separator: ", "))"
+            }
+            guard !parts.isEmpty else { continue }
+            log.warning(
+                "node \(node.name) has other threads in its configuration than this one: "
+                    + "\(parts.joined(separator: "; ")); they go on only where they are configured")
+        }
+        let known = nodes.all.reduce(into: own) { $0.formUnion($1.threads) }
+        let lost = Set(nodes.places?.threads.keys.filter { !known.contains($0) } ?? [])
+        let new = lost.subtracting(unknown)
+        unknown = lost
+        guard !new.isEmpty else { return }
+        log.warning(
+            "no node has \(new.sorted().joined(separator: ", ")) in its configuration: their jobs "
+                + "wait until one has")
+    }
+
+    private func takeStep(_ step: SharingStep) {
+        guard !driver.isRefusing, driver.store.isTrusted else { return }
+        switch step {
+        case .claim(let name):
+            guard !open.contains(name), moving.insert(name).inserted else { return }
+            claim(name)
+        case .take(let move):
+            guard moving.insert(move.thread).inserted else { return }
+            record(move) { [unowned self] _ in
+                moving.remove(move.thread)
+                look()
+            }
+        case .give(let move):
+            guard open.contains(move.thread), driver.scheduler.isIdle(move.thread),
+                schedules.isIdle(of: move.thread), driver.changes.areDone,
+                !driver.exchange.hasOwner(ofThreadIn: move.thread),
+                moving.insert(move.thread).inserted
+            else { return }
+            give(move)
+        }
+    }
+
+    private func record(_ move: ThreadMove, then body: @escaping (StoreFault?) -> Void) {
+        driver.keep({ .move([move], ticket: $0) }, then: body)
+    }
+
+    // MARK: - Coming
+
+    private func claim(_ name: String) {
+        guard let group = driver.groups.first(where: { $0.name == name }) else {
+            moving.remove(name)
+            return
+        }
+        claim(names(of: group)[...], of: name)
+    }
+
+    /// Claims the queues of a group, one name after another; its own name is the first.
+    private func claim(_ names: ArraySlice<String>, of group: String) {
+        guard let name = names.first else { return openThread(group) }
+        driver.ask({ $0.claim(name, $1) }) { [unowned self] error in
+            guard let error else { return claim(names.dropFirst(), of: group) }
+            log.debug("thread \(group) is not taken up: \(error)")
+            moving.remove(group)
+            recovered[group] = nil
+        }
+    }
+
+    /// The jobs of a thread are known; none of them is offered yet.
+    private func take(_ taken: TakenJobs) {
+        driver.setPause(of: taken.thread, to: taken.isPaused)
+        driver.exchange.restore(taken.held) { [driver] in driver.handlers[$0]?.forWorkers }
+        recovered[Self.group(of: taken.thread), default: []] += taken.schedules
+    }
+
+    private func openThread(_ group: String) {
+        moving.remove(group)
+        open.insert(group)
+        log.notice("thread \(group) is served here")
+        let records = recovered.removeValue(forKey: group) ?? []
+        schedules.start(
+            configured().filter { Self.group(of: $0.definition.request.thread) == group },
+            recovered: records)
+        driver.exchange.match()
+        whenChanged?()
+    }
+
+    // MARK: - Going
+
+    private func give(_ move: ThreadMove) {
+        guard let group = driver.groups.first(where: { $0.name == move.thread }) else {
+            moving.remove(move.thread)
+            return
+        }
+        open.remove(move.thread)
+        whenChanged?()
+        schedules.leave(threadsOf: move.thread)
+        release(names(of: group)[...], move)
+    }
+
+    private func release(_ names: ArraySlice<String>, _ move: ThreadMove) {
+        guard let name = names.first else { return leave(move) }
+        driver.ask({ $0.release(name, $1) }) { [unowned self] _ in
+            release(names.dropFirst(), move)
+        }
+    }
+
+    private func leave(_ move: ThreadMove) {
+        driver.input { $0.forgetJobs(of: move.thread) }
+        record(move) { [unowned self] fault in
+            moving.remove(move.thread)
+            if let fault {
+                log.warning("thread \(move.thread) stays here: \(fault)")
+                guard moving.insert(move.thread).inserted else { return }
+                return claim(move.thread)
+            }
+            let node = nodes.all.first { $0.seat == move.to }?.name ?? "another node"
+            log.notice("thread \(move.thread) is given to \(node)")
+            look()
+        }
+    }
+}
+
+extension ThreadSharing: ThreadOwners {
+    var others: [StoreNode] { nodes.all.filter { $0.seat != nil && $0.seat != seat } }
+
+    func owner(of group: String) -> ThreadOwner {
+        if open.contains(group) { return .here }
+        guard let place = nodes.places?.threads[group], place.seat != seat,
+            let node = nodes.all.first(where: { $0.seat == place.seat })
+        else { return .nobody }
+        return .node(node)
+    }
+
+    func findThread(of id: JobID, answer: @escaping (Result<String?, StoreFault>) -> Void) {
+        let confined = Confined(answer, to: driver.loop)
+        driver.store.askForThread(of: id) { [loop = driver.loop] result in
+            loop.perform { confined.value(result) }
+        }
+    }
+}

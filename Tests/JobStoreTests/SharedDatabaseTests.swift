@@ -1,0 +1,426 @@
+// A database whose threads several daemons share: what each reads and changes, and how a thread
+// passes from one to another.
+
+import Jobs
+import Kernel
+import PostgreSQLJobs
+import PostgreSQLServer
+import Support
+import Synchronization
+import Testing
+
+/// A value that several threads set and read.
+private final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func get() -> Value { value.withLock { $0 } }
+    func set(_ change: @Sendable (inout Value) -> Void) { value.withLock { change(&$0) } }
+}
+
+/// A daemon's store in a database that others share.
+private final class Sharer {
+    let store: any JobStore
+    let recovery: StoreRecovery
+    let loss = Shared<StoreFault?>(nil)
+    private let answers = Shared<[StoreAnswer]>([])
+    private var lastTicket: UInt64 = 0
+    private var lastNumber: UInt64
+
+    init(_ database: String, attempts: String, isShared: Bool = true) throws {
+        guard let address = ServerAddress(database) else { throw Unexpected("address") }
+        let loss = loss
+        let (journal, recovery) = try PostgreSQLJournal.open(
+            address, card: NodeCard(name: "sharer"), attemptsPath: attempts, limits: StoreLimits(),
+            serving: ["echo"], log: StoreLog { _, _ in }, isShared: isShared,
+            whenLost: { fault in loss.set { $0 = fault } })
+        store = journal
+        self.recovery = recovery
+        lastNumber = recovery.nextNumber - 1
+        let answers = answers
+        store.add(.answer(to: { new in answers.set { $0 += new } }))
+        store.fire()
+    }
+
+    var seat: Int64 { store.sharedSeat ?? 1 }
+
+    private func awaitAnswer<Value>(_ read: (StoreAnswer) -> Value?) throws -> Value {
+        let end = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < end {
+            if let found = answers.get().lazy.compactMap(read).first { return found }
+            SystemThread.yield()
+        }
+        throw Unexpected("the store does not answer")
+    }
+
+    /// Asks something.
+    func ask<Value>(
+        _ command: (UInt64) -> StoreCommand, _ read: @escaping (StoreAnswer, UInt64) -> Value?
+    ) throws -> Value {
+        lastTicket += 1
+        let ticket = lastTicket
+        store.add(command(ticket))
+        store.fire()
+        return try awaitAnswer { read($0, ticket) }
+    }
+
+    /// Does commands, and waits until they are kept, or can't be.
+    @discardableResult
+    func tell(_ commands: StoreCommand...) throws -> StoreFault? {
+        for command in commands { store.add(command) }
+        return try ask({ .confirm(ticket: $0) }) { answer, expected in
+            if case .confirmed(expected, let fault) = answer { .some(fault) } else { nil }
+        }
+    }
+
+    /// Accepts a job.
+    func accept(_ thread: String, _ options: JobOptions = JobOptions()) throws -> JobID {
+        lastNumber += 1
+        let request = JobRequest(
+            thread: thread, selector: "echo", payload: [7], options: options)
+        let job = Job(id: JobID(lastNumber), request: request, acceptedAt: 1_000)
+        #expect(try tell(.accept(NewJob(job, isParked: false))) == nil)
+        return job.id
+    }
+
+    /// Takes up the jobs of a thread.
+    func claim(_ thread: String) throws -> Result<ClaimedJobs, StoreFault> {
+        let queues = Priority.allCases.map { QueueName(thread: thread, priority: $0) }
+        let result: Result<ClaimedJobs, StoreFault> = try ask({ .claim(queues, ticket: $0) }) {
+            answer, expected in
+            if case .claimed(expected, let result) = answer { result } else { nil }
+        }
+        if case .success(let jobs) = result, let taken = jobs.taken, taken.nextNumber > 0 {
+            lastNumber = max(lastNumber, taken.nextNumber - 1)
+        }
+        return result
+    }
+
+    func move(_ move: ThreadMove) throws -> StoreFault? {
+        try ask({ .move([move], ticket: $0) }) { answer, expected in
+            if case .confirmed(expected, let fault) = answer { .some(fault) } else { nil }
+        }
+    }
+
+    /// Moves a thread to this seat, and takes up its jobs.
+    func take(_ thread: String, from seat: Int64) throws -> TakenJobs {
+        #expect(try move(ThreadMove(thread, from: seat, to: self.seat)) == nil)
+        guard let taken = try claim(thread).get().taken else {
+            throw Unexpected("it is not shared")
+        }
+        return taken
+    }
+
+    /// The next jobs of a thread.
+    func load(_ thread: String) throws -> [Job] {
+        let queue = QueueName(thread: thread, priority: .normal)
+        return try ask({ _ in .load(queue, limit: 100, byteCount: 1 << 20) }) { answer, _ in
+            if case .loaded(queue, .success(let batch)) = answer { batch.jobs } else { nil }
+        }
+    }
+
+    func nodes() throws -> StoreNodes {
+        let found = Shared<Result<StoreNodes?, StoreFault>?>(nil)
+        store.askForNodes { result in found.set { $0 = result } }
+        while found.get() == nil { SystemThread.yield() }
+        guard let nodes = try found.get()?.get() else { throw Unexpected("there are no nodes") }
+        return nodes
+    }
+
+    func close() { store.close(nextNumber: 1) }
+}
+
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+struct `A database with shared threads` {
+    private let address: String
+    private let directory: TestDirectory
+
+    init() throws {
+        address = try PostgreSQLServer.shared.get().makeDatabase()
+        directory = try TestDirectory()
+    }
+
+    private func open(_ name: String, isShared: Bool = true) throws -> Sharer {
+        try Sharer(address, attempts: directory.file("attempts-\(name)"), isShared: isShared)
+    }
+
+    @discardableResult
+    private func sql(_ text: String) throws -> String {
+        try PostgreSQLServer.run(text, at: address)
+    }
+
+    /// Ends the session of a daemon.
+    private func endSession(of sharer: Sharer) throws {
+        try sql(
+            """
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_locks
+            WHERE locktype = 'advisory' AND granted AND objid = \(sharer.seat)
+                AND classid = x'776B7264'::bigint::oid
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """)
+    }
+
+    /// Ends a daemon without a trace, as a crash would.
+    private func lose(_ sharer: Sharer) throws {
+        try sql("UPDATE workerd.seats SET epoch = epoch + 1 WHERE id = \(sharer.seat)")
+        try endSession(of: sharer)
+        sharer.close()
+    }
+
+    @Test func `gives each daemon a seat, and none a thread of another`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        #expect(a.seat != b.seat)
+        _ = try a.take("mail", from: 1)
+        _ = try b.take("disk", from: 1)
+        // It is too late: it has an owner.
+        #expect(try b.move(ThreadMove("mail", from: 1, to: b.seat)) == nil)
+        guard case .failure(let fault) = try b.claim("mail") else {
+            throw Unexpected("it has taken another one's thread")
+        }
+        #expect(fault.kind == .foreignThread)
+        let places = try a.nodes().places?.threads
+        #expect(places?["mail"] == ThreadPlaces.Place(seat: a.seat, isTaken: true))
+        #expect(places?["disk"] == ThreadPlaces.Place(seat: b.seat, isTaken: true))
+    }
+
+    @Test func `does not take a thread of a daemon that lives`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        #expect(try b.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+        #expect(try a.nodes().places?.threads["mail"]?.seat == a.seat)
+        _ = try a.accept("mail")
+    }
+
+    @Test func `counts an attempt of jobs that may have begun in a dead daemon`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer { b.close() }
+        _ = try a.take("mail", from: 1)
+        let id = try a.accept("mail")
+        try lose(a)
+        let taken = try b.take("mail", from: a.seat)
+        #expect(
+            taken.counts == [
+                QueueName(thread: "mail", priority: .normal): [
+                    "echo": [.waiting: JobAmount(count: 1, byteCount: 1)]
+                ]
+            ])
+        #expect(try b.load("mail").map { [$0.id.number, UInt64($0.attempt)] } == [[id.number, 1]])
+        #expect(try sql("SELECT attempt, forgiven FROM workerd.jobs") == "1|1\n")
+    }
+
+    @Test func `counts an attempt for each daemon that died with a job, recorded or not`() throws {
+        let (a, b, c) = (try open("a"), try open("b"), try open("c"))
+        defer { c.close() }
+        _ = try a.take("mail", from: 1)
+        let id = try a.accept("mail")
+        // The first attempt lasts, and is recorded.
+        try a.tell(.start(id, Attempt(number: 1, startedAt: 1_000)))
+        try lose(a)
+        _ = try b.take("mail", from: a.seat)
+        #expect(try b.load("mail").map(\.attempt) == [1])
+        // The second one begins without a record.
+        try lose(b)
+        _ = try c.take("mail", from: b.seat)
+        #expect(try c.load("mail").map(\.attempt) == [2])
+    }
+
+    @Test func `counts none of a thread that was handed over`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        let first = try a.accept("mail")
+        #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+        let taken = try b.claim("mail").get().taken
+        #expect(try sql("SELECT attempt FROM workerd.jobs") == "0\n")
+        // Its new jobs come behind the old ones, although the other daemon had the first numbers.
+        #expect((taken?.nextNumber ?? 0) > first.number)
+        #expect(try b.load("mail").map(\.id) == [first])
+        #expect(try b.accept("mail") > first)
+    }
+
+    @Test func `gives back all threads of a daemon that ends`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer { b.close() }
+        _ = try a.take("mail", from: 1)
+        _ = try a.accept("mail")
+        a.close()
+        #expect(try b.nodes().places?.threads["mail"]?.seat == 0)
+        _ = try b.take("mail", from: 0)
+        #expect(try sql("SELECT attempt FROM workerd.jobs") == "0\n")
+    }
+
+    @Test func `gives a daemon its threads back after a crash, with its attempts`() throws {
+        let a = try open("a")
+        _ = try a.take("mail", from: 1)
+        let begun = try a.accept("mail")
+        let waiting = try a.accept("mail")
+        a.store.noteStart(begun.number, Attempt(number: 1))
+        try lose(a)
+        let again = try open("a")
+        defer { again.close() }
+        #expect(again.seat != a.seat)
+        let place = try again.nodes().places?.threads["mail"]
+        #expect(place == ThreadPlaces.Place(seat: again.seat, isTaken: false))
+        _ = try again.claim("mail")
+        #expect(
+            try again.load("mail").map { [$0.id.number, UInt64($0.attempt)] }
+                == [[begun.number, 1], [waiting.number, 0]])
+    }
+
+    @Test func `ends a daemon that comes back when its threads were taken`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        // Its session is over; it does not know that yet.
+        try endSession(of: a)
+        _ = try b.take("mail", from: a.seat)
+        let request = JobRequest(thread: "mail", selector: "echo", payload: [])
+        let job = Job(id: JobID(a.recovery.nextNumber), request: request, acceptedAt: 0)
+        #expect(try a.tell(.accept(NewJob(job, isParked: false))) != nil)
+        #expect(a.loss.get()?.kind == .lost)
+        #expect(try sql("SELECT count(*) FROM workerd.jobs") == "0\n")
+    }
+
+    @Test func `is for daemons of one kind at a time`() throws {
+        let a = try open("a")
+        #expect(throws: StoreFault.self) { try open("whole", isShared: false) }
+        _ = try a.take("mail", from: 1)
+        let id = try a.accept("mail")
+        a.close()
+        let whole = try open("whole", isShared: false)
+        #expect(whole.store.sharedSeat == nil)
+        #expect(whole.recovery.nextNumber > id.number)
+        #expect(throws: StoreFault.self) { try open("b") }
+        whole.close()
+        let b = try open("b")
+        defer { b.close() }
+        // Its rows are from before; a daemon had all threads since.
+        #expect(try b.nodes().places?.threads.isEmpty == true)
+        _ = try b.take("mail", from: 1)
+        // The one before has ended in order.
+        #expect(try sql("SELECT attempt FROM workerd.jobs") == "0\n")
+    }
+
+    @Test func `counts attempts after a daemon that had all threads and crashed`() throws {
+        let whole = try open("whole", isShared: false)
+        _ = try whole.accept("mail")
+        try lose(whole)
+        let a = try open("a")
+        defer { a.close() }
+        _ = try a.take("mail", from: 1)
+        #expect(try sql("SELECT attempt, forgiven FROM workerd.jobs") == "1|1\n")
+    }
+
+    @Test func `shows and changes only jobs of a daemon's own threads`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        _ = try b.take("disk", from: 1)
+        var options = JobOptions()
+        options.expireMilliseconds = 1
+        let (mail, disk) = (try a.accept("mail", options), try b.accept("disk", options))
+        func expiring(_ sharer: Sharer) throws -> [JobID] {
+            try sharer.ask({
+                .findExpired(at: .max, after: .first, limit: 10, ticket: $0)
+            }) { answer, expected in
+                if case .expiring(expected, .success(let jobs)) = answer {
+                    jobs.places.map(\.id)
+                } else {
+                    nil
+                }
+            }
+        }
+        #expect(try expiring(a) == [mail])
+        #expect(try expiring(b) == [disk])
+        // A cancel that comes too late, when the thread is another one's.
+        let cancelled = try b.ask({ .cancel(mail, as: .cancelled, ticket: $0) }) {
+            answer, expected in
+            if case .cancelled(expected, .success(let jobs)) = answer { jobs } else { nil }
+        }
+        #expect(cancelled.isEmpty)
+        let now = WallClock.unixMilliseconds()
+        try a.tell(.end(mail, Attempt(number: 1), .failed(reason: "no"), at: now))
+        func dropFailed(_ sharer: Sharer) throws -> [JobID] {
+            let part = FailedJobsPart(
+                before: .max, moment: 0, countMax: 10, byteCountMax: 1 << 20)
+            return try sharer.ask({
+                .settle(.all(selector: "echo"), .drop, part, ticket: $0)
+            }) { answer, expected in
+                if case .settled(expected, .success(let settled)) = answer {
+                    settled.droppedIDs
+                } else {
+                    nil
+                }
+            }
+        }
+        #expect(try dropFailed(b) == [])
+        #expect(try dropFailed(a) == [mail])
+    }
+
+    @Test func `hands each submitted job to the daemon of its thread`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        _ = try b.take("disk", from: 1)
+        try sql(
+            """
+            SELECT workerd.perform('mail', 'echo', 'm');
+            SELECT workerd.perform('disk', 'echo', 'd')
+            """)
+        func submitted(_ sharer: Sharer) throws -> [String] {
+            try sharer.ask({ .confirm(ticket: $0) }) { answer, _ in
+                if case .submitted(let jobs) = answer { jobs.map(\.request.thread) } else { nil }
+            }
+        }
+        #expect(try submitted(a) == ["mail"])
+        #expect(try submitted(b) == ["disk"])
+    }
+
+    @Test func `keeps a unique name for all daemons`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        _ = try a.take("mail", from: 1)
+        _ = try b.take("disk", from: 1)
+        let claim = NameClaim(
+            name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
+        func accept(_ sharer: Sharer, _ id: UInt64, _ thread: String) throws -> JobID? {
+            let request = JobRequest(thread: thread, selector: "echo", payload: [])
+            let job = Job(id: JobID(id), request: request, acceptedAt: 0)
+            sharer.store.add(.acceptOnce(NewJob(job, isParked: false), claim))
+            return try sharer.ask({ .confirm(ticket: $0) }) { answer, _ -> JobID?? in
+                switch answer {
+                case .existing(let other): .some(other.id)
+                case .accepted: .some(nil)
+                default: nil
+                }
+            }
+        }
+        #expect(try accept(a, a.recovery.nextNumber + 7, "mail") == nil)
+        #expect(
+            try accept(b, b.recovery.nextNumber + 7, "disk")?.number == a.recovery.nextNumber + 7)
+    }
+}

@@ -1,0 +1,236 @@
+// A daemon among several that share a database: its scheduler, its store, and its looks at the
+// others, with the steps that follow from them. They are those of `ThreadSharing` in the daemon.
+
+import Jobs
+import StoreTwin
+
+/// A run of a daemon.
+///
+/// Confined to its simulation's thread.
+final class SimulatedNode {
+    static let lookPause: Int64 = 500
+    static let beatPause: Int64 = 900
+
+    let name: String
+    let store: TwinNodeStore
+    let driver: TestDriver
+    private let groups: [(name: String, count: Int)]
+    private let fault: SharingFault?
+    private var plan: SharingPlan
+    /// The threads and pools whose commands are executed here.
+    private(set) var open: Set<String> = []
+    /// The threads whose jobs the scheduler has; members of pools, too.
+    private(set) var owned: Set<String> = []
+    private var moving: Set<String> = []
+    private var isLooking = false
+    /// Whether the next look at its time is left out, as nothing is to be done.
+    private var isLookSpared = false
+    /// The daemons as the latest look has shown them, on the way to the loop.
+    private var view: StoreNodes?
+    private var lookedAt: Int64 = -60_000
+    var isFrozen = false
+    /// Whether no packet comes or goes.
+    var isCut = false
+    /// Whether it is to end in order.
+    var isLeaving = false
+    /// How often of 100 times its parts go on as time passes.
+    var pace = 85
+    private var replies: [UInt64: (JobAnswer) -> Void] = [:]
+    /// Clients that wait for the end of a job.
+    private(set) var waits: Set<UInt64> = []
+    private var confirmations: [UInt64: (StoreFault?) -> Void] = [:]
+    private var lastNumber: UInt64 = 0
+    /// Told that a thread is paused or not, as its new owner is told.
+    var whenPauseTaken: (String, Bool) -> Void = { _, _ in }
+    /// Told a thread that is about to be given away.
+    var whenGiving: (String) -> Void = { _ in }
+
+    init(
+        _ name: String, run: Int64, groups: [(name: String, count: Int)], on database: TwinDatabase,
+        clock: StandingClock, log: (mark: UInt64, [JobID: (attempt: Int, result: [UInt8]?)])?,
+        window: WindowLimits, tell: @escaping (String) -> Void
+    ) {
+        self.name = name
+        self.groups = groups
+        fault = database.fault
+        store = TwinNodeStore(
+            name, run: run, threads: groups.map(\.name), on: database, log: log,
+            serving: ["echo"], windowCountMax: window.countMax,
+            epochMilliseconds: TestDriver.epoch)
+        plan = SharingPlan(seat: store.seat, threads: groups.map(\.name))
+        driver = TestDriver(
+            groups: groups.map { ($0.name, $0.count) }, window: window, clock: clock,
+            sharing: store)
+        driver.tell = tell
+        driver.whenAnswered = { [unowned self] reply, answer in
+            waits.remove(reply.number)
+            replies.removeValue(forKey: reply.number)?(answer)
+        }
+        driver.whenConfirmed = { [unowned self] tag, fault in
+            confirmations.removeValue(forKey: tag)?(fault)
+        }
+        driver.whenTaken = { [unowned self] in setPause(of: $0.thread, to: $0.isPaused) }
+        driver.mayBegin = { [store] in store.mayBegin($0.id.number, attempt: $0.number) }
+        for group in groups {
+            for name in names(of: group.name) { ask({ $0.release(name, $1) }, then: { _ in }) }
+            driver.input { $0.forgetJobs(of: group.name) }
+        }
+    }
+
+    var now: Int64 { store.database.now }
+    var isTrusted: Bool { store.isTrusted }
+    /// Whether it works, and is connected as far as it knows.
+    var isHealthy: Bool { !isFrozen && !isCut && !store.isLost && pace > 50 }
+    /// Whether nothing is on its way between its parts.
+    var isQuiet: Bool {
+        store.isQuiet && driver.answerCount == 0 && driver.reports.isEmpty
+            && driver.expiredReports.isEmpty && moving.isEmpty
+            && replies.count == waits.count
+    }
+
+    func canRun(_ group: String) -> Bool { groups.contains { $0.name == group } }
+
+    func names(of group: String) -> [String] {
+        let count = groups.first { $0.name == group }?.count ?? 1
+        return [group] + TestDriver.members(group, count).filter { $0 != group }
+    }
+
+    /// Gives the scheduler a request; calls `body` with its answer.
+    ///
+    /// - Parameter waits: whether the answer comes with the end of a job.
+    func ask(
+        waits isWaiting: Bool = false, _ request: (inout JobScheduler, ReplyToken) -> Void,
+        then body: @escaping (JobAnswer) -> Void
+    ) {
+        lastNumber += 1
+        replies[lastNumber] = body
+        if isWaiting { waits.insert(lastNumber) }
+        let reply = ReplyToken(
+            client: 1, number: lastNumber, patience: isWaiting ? .unlimited : nil)
+        driver.input { request(&$0, reply) }
+    }
+
+    private func record(_ move: ThreadMove, then body: @escaping (StoreFault?) -> Void) {
+        lastNumber += 1
+        confirmations[lastNumber] = body
+        let tag = lastNumber
+        driver.input { $0.keep(tag: tag) { .move([move], ticket: $0) } }
+    }
+
+    // MARK: - Looks
+
+    /// Asks the database for the other daemons; the answer is on its way then.
+    func look() {
+        guard !isLooking, now - lookedAt >= Self.lookPause, !isCut, !isLeaving else { return }
+        lookedAt = now
+        isLookSpared = plan.isQuiet && !isLookSpared
+        guard !isLookSpared else { return }
+        view = store.look()
+        isLooking = view != nil
+    }
+
+    /// The answer of a look comes.
+    func see() {
+        guard let nodes = view else { return }
+        view = nil
+        isLooking = false
+        let open = fault == .claimsOnce ? Set(groups.map(\.name)) : open
+        let moment = ContinuousClock.Instant.simulated(now)
+        for step in plan.look(nodes, open: open, at: moment) { take(step) }
+    }
+
+    private func take(_ step: SharingStep) {
+        guard !isLeaving, isTrusted else { return }
+        switch step {
+        case .claim(let name):
+            guard !open.contains(name), moving.insert(name).inserted else { return }
+            claim(names(of: name)[...], of: name)
+        case .take(let move):
+            guard moving.insert(move.thread).inserted else { return }
+            record(move) { [unowned self] _ in moving.remove(move.thread) }
+        case .give(let move):
+            guard open.contains(move.thread),
+                fault == .givesBusyThreads || driver.scheduler.isIdle(move.thread),
+                moving.insert(move.thread).inserted
+            else { return }
+            whenGiving(move.thread)
+            open.remove(move.thread)
+            release(names(of: move.thread)[...], move)
+        }
+    }
+
+    // MARK: - Coming
+
+    private func claim(_ names: ArraySlice<String>, of group: String) {
+        guard let name = names.first else {
+            moving.remove(group)
+            open.insert(group)
+            return
+        }
+        ask({ $0.claim(name, $1) }) { [unowned self] answer in
+            if case .done = answer {
+                owned.insert(name)
+                return claim(names.dropFirst(), of: group)
+            }
+            moving.remove(group)
+        }
+    }
+
+    private func setPause(of name: String, to isPaused: Bool) {
+        guard let group = driver.groups.first(where: { $0.name == TwinBook.group(of: name) })
+        else { return }
+        let members = group.name == name ? group.memberNames : [name]
+        for member in members where member == name || isPaused {
+            if isPaused { group.paused.insert(member) } else { group.paused.remove(member) }
+        }
+        whenPauseTaken(name, isPaused)
+    }
+
+    /// Pauses a thread or pool, or lets it go on.
+    func steer(_ name: String, isPaused: Bool, then body: @escaping (JobAnswer) -> Void) {
+        let group = driver.group(name)
+        group.paused = isPaused ? Set(group.memberNames) : []
+        let change =
+            isPaused
+            ? PauseChange(paused: names(of: name)) : PauseChange(paused: [], poolGoingOn: name)
+        ask({ $0.keepPauses(change, $1) }, then: body)
+    }
+
+    /// The program of an attempt is killed, as the database is away: its job waits again.
+    func leave(_ attempt: FakeAttempt) {
+        let group = driver.groups[attempt.job.group.index]
+        group.running[attempt.member] = nil
+        (attempt.phase, attempt.member) = (.queued, "")
+        attempt.number += 1
+        group.putBack(attempt)
+        driver.input { $0.vanished(attempt.id) }
+    }
+
+    // MARK: - Going
+
+    private func release(_ names: ArraySlice<String>, _ move: ThreadMove) {
+        guard let name = names.first else { return leave(move) }
+        ask({ $0.release(name, $1) }) { [unowned self] _ in
+            owned.remove(name)
+            release(names.dropFirst(), move)
+        }
+    }
+
+    private func leave(_ move: ThreadMove) {
+        driver.input { $0.forgetJobs(of: move.thread) }
+        record(move) { [unowned self] fault in
+            moving.remove(move.thread)
+            guard fault != nil, moving.insert(move.thread).inserted else { return }
+            claim(names(of: move.thread)[...], of: move.thread)
+        }
+    }
+}
+
+extension ContinuousClock.Instant {
+    private static let origin = ContinuousClock.now
+
+    /// The moment so many milliseconds after the beginning of a simulation.
+    static func simulated(_ milliseconds: Int64) -> Self {
+        origin.advanced(by: .milliseconds(milliseconds))
+    }
+}

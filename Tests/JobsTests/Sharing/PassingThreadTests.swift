@@ -1,0 +1,82 @@
+// A thread that passes to another scheduler, and what the one before keeps of it.
+
+import Jobs
+import StoreTwin
+import Testing
+
+@Suite struct `A thread that passes to another scheduler` {
+    private let driver = TestDriver(book: TwinBook())
+    private let answers = Answers()
+
+    private final class Answers {
+        var all: [UInt64: JobAnswer] = [:]
+    }
+
+    init() {
+        driver.whenAnswered = { [answers] reply, answer in answers.all[reply.number] = answer }
+    }
+
+    private func reply(_ number: UInt64, waits: Bool = false) -> ReplyToken {
+        ReplyToken(client: 1, number: number, patience: waits ? .unlimited : nil)
+    }
+
+    private var isIdle: Bool { driver.scheduler.isIdle("one") }
+    private var parkedCount: Int { driver.scheduler.parkedCount }
+
+    private func settle() {
+        for _ in 0..<4 {
+            driver.store()
+            driver.deliver()
+        }
+    }
+
+    private func submitBuffered() -> JobID? {
+        var request = JobRequest(thread: "one", selector: "echo", payload: [])
+        request.schedule = .buffered
+        driver.input { $0.perform(request, reply(1)) }
+        settle()
+        guard case .accepted(let id)? = answers.all[1] else { return nil }
+        return id
+    }
+
+    @Test func `is not idle while a client waits for a job in the store`() throws {
+        let id = try #require(submitBuffered())
+        #expect(isIdle)
+        driver.input { $0.wait(for: id, reply(2, waits: true)) }
+        settle()
+        #expect(!isIdle)
+        driver.input { $0.cancel(id, reply(3)) }
+        settle()
+        #expect(answers.all[2] != nil)
+        #expect(isIdle)
+    }
+
+    @Test func `is not idle while a command is under way`() throws {
+        let id = try #require(submitBuffered())
+        driver.input { $0.cancel(id, reply(2)) }
+        #expect(!isIdle)
+        settle()
+        #expect(answers.all[2]?.told == "cancelled")
+        #expect(isIdle)
+    }
+
+    @Test func `is counted no more`() throws {
+        _ = try #require(submitBuffered())
+        #expect(parkedCount == 1)
+        driver.input { $0.release("one", reply(2)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        #expect(parkedCount == 0)
+        driver.scheduler.checkInvariants()
+    }
+
+    @Test func `takes no count with a job that ends before its claim`() throws {
+        let id = try #require(submitBuffered())
+        driver.input { $0.release("one", reply(2)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        driver.input { $0.cancel(id, reply(3)) }
+        settle()
+        #expect(answers.all[3]?.told == "cancelled")
+        let faults = driver.scheduler.takeFaults()
+        #expect(faults == [])
+    }
+}

@@ -1,0 +1,270 @@
+// Daemons that share the threads of one database, as on three machines.
+
+import Kernel
+import PostgreSQLServer
+import RESP
+import Support
+import Testing
+
+@Suite(
+    .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+struct `Daemons that share the threads` {
+    /// Three nodes that share four threads.
+    private final class Fleet {
+        static let threads = ["alpha", "beta", "gamma", "delta"]
+        let database: String
+        private(set) var nodes: [String: TestNode] = [:]
+
+        private let more: String
+
+        init(_ names: String..., more: String = "") throws {
+            database = try PostgreSQLServer.shared.get().makeDatabase()
+            self.more = more
+            for name in names { try start(name) }
+            for node in nodes.values { try node.daemon.waitUntilListening() }
+        }
+
+        func start(_ name: String, threads: [String] = Fleet.threads) throws {
+            nodes[name] = try TestNode(
+                name, in: database,
+                threads: threads.map { "\($0): {}" }.joined(separator: ", "), shares: true,
+                selectors: "long: { program: [\"sleep\", \"3600\"] }", more: more)
+        }
+
+        func node(_ name: String) throws -> TestNode {
+            guard let node = nodes[name] else { throw Unexpected("there is no node \(name)") }
+            return node
+        }
+
+        func connect(to name: String) throws -> TestClient {
+            let client = try node(name).daemon.connect()
+            _ = try client.call("AUTH", .text(TestNode.password))
+            return client
+        }
+
+        func sql(_ text: String) throws -> String { try PostgreSQLServer.run(text, at: database) }
+
+        /// The threads of each node, as the tables say.
+        func places() throws -> [String: [String]] {
+            let rows = try sql(
+                """
+                SELECT n.name, t.name FROM workerd.threads t JOIN workerd.nodes n USING (seat)
+                WHERE moved = 0 ORDER BY t.name
+                """)
+            var places: [String: [String]] = [:]
+            for row in rows.split(separator: "\n") {
+                let parts = row.split(separator: "|").map(String.init)
+                places[parts[0], default: []].append(parts[1])
+            }
+            return places
+        }
+
+        /// Waits until each node has so many threads.
+        func waitUntil(_ counts: [String: Int]) throws {
+            try eventually("the threads are spread as \(counts)") {
+                for node in nodes.values where !node.daemon.isRunning {
+                    throw Unexpected("workerd ended: \(node.daemon.log)")
+                }
+                return try places().mapValues(\.count) == counts
+            }
+        }
+
+        func kill(_ name: String) throws {
+            try node(name).daemon.kill()
+            nodes[name] = nil
+        }
+
+        /// Asks a node to end.
+        func end(_ name: String) throws {
+            try node(name).daemon.send(.terminate)
+            leaving = nodes.removeValue(forKey: name)
+        }
+        private var leaving: TestNode?
+
+        deinit { for node in nodes.values { node.daemon.kill() } }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `spread them, and execute commands at any of them`() throws {
+        let fleet = try Fleet("a", "b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        for name in ["a", "b"] {
+            let client = try fleet.connect(to: name)
+            for thread in Fleet.threads {
+                #expect(
+                    try client.call("PERFORM", .text(thread), "echo", "WAIT", .text("to \(thread)"))
+                        .text
+                        == "to \(thread)")
+            }
+            let rows = try client.call("THREADS").elements ?? []
+            #expect(rows.compactMap { $0["name"]?.text }.sorted() == Fleet.threads.sorted())
+            #expect(Set(rows.compactMap { $0["node"]?.text }) == ["a", "b"])
+        }
+        let nodes = try fleet.connect(to: "a").call("NODES").elements ?? []
+        #expect(nodes.map { $0["threads"]?.elements?.count } == [2, 2])
+        #expect(nodes.map { $0["state"]?.text } == ["serves", "serves"])
+        // All four threads' jobs, by numbers, at one node.
+        let client = try fleet.connect(to: "b")
+        let ids = try Fleet.threads.map { try client.perform(.text($0), "echo", "x") }
+        for id in ids { try client.waitUntil(id, is: "done") }
+        let listed = try client.call("JOBS").elements?.compactMap { $0["id"]?.integer } ?? []
+        #expect(listed == listed.sorted().reversed())
+        #expect(Set(ids).isSubset(of: listed) && Set(listed).count == listed.count)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `take over those of a killed one, with their pauses and schedules`() throws {
+        let fleet = try Fleet(
+            "a", "b",
+            more: "schedules: { tick: { every: \"100ms\", thread: \"alpha\", selector: \"echo\", "
+                + "missed: \"all\" } },")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        let (first, last) =
+            try fleet.places()["a"]?.contains("alpha") == true
+            ? ("a", "b") : ("b", "a")
+        let client = try fleet.connect(to: last)
+        let paused = try #require(try fleet.places()[first]?.first { $0 != "alpha" })
+        #expect(try client.call("PAUSE", .text(paused)).text == "OK")
+        let waiting = try client.perform(.text(paused), "echo", "later")
+        try eventually("the schedule makes jobs") {
+            try fleet.sql("SELECT count(*) > 3 FROM workerd.ended WHERE thread = 'alpha'") == "t\n"
+        }
+        try fleet.kill(first)
+        try fleet.waitUntil([last: 4])
+        let next = try fleet.connect(to: last)
+        #expect(try next.job(waiting, "state").text == "waiting")
+        #expect(try next.call("RESUME", .text(paused)).text == "OK")
+        try next.waitUntil(waiting, is: "done")
+        #expect(try next.job(waiting, "attempt").integer == 2)
+        let before = try fleet.sql("SELECT count(*) FROM workerd.ended WHERE thread = 'alpha'")
+        try eventually("the schedule goes on") {
+            try fleet.sql("SELECT count(*) FROM workerd.ended WHERE thread = 'alpha'") != before
+        }
+        // Each moment once: none was left out, and none came twice.
+        try eventually("each moment has one job") {
+            try fleet.sql(
+                """
+                SELECT count(*) = (max(due_at) - min(due_at)) / 100 + 1
+                    AND count(*) = count(DISTINCT due_at)
+                FROM workerd.ended WHERE thread = 'alpha'
+                """) == "t\n"
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `give one that comes its share, and get it back when it ends`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let client = try fleet.connect(to: "a")
+        let delayed = try Fleet.threads.map {
+            try client.perform(.text($0), "echo", "DELAY", 3_600_000, "x")
+        }
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        for id in delayed { #expect(try client.job(id, "state").text == "delayed") }
+        try fleet.end("b")
+        try fleet.waitUntil(["a": 4])
+        for id in delayed {
+            #expect(try client.call("CANCEL", .text("\(id)")).text == "cancelled")
+        }
+        // They were handed over: no attempt is counted.
+        #expect(try fleet.sql("SELECT DISTINCT attempt FROM workerd.ended") == "0\n")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `keep a thread on which a job runs`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let client = try fleet.connect(to: "a")
+        let running = try Fleet.threads.map { try client.perform(.text($0), "long", "") }
+        for id in running { try client.waitUntil(id, is: "running") }
+        try fleet.start("b")
+        try fleet.node("b").daemon.waitUntilListening()
+        try eventually("node a has seen node b for a while") {
+            (try client.call("NODES").elements?.count ?? 0) == 2
+        }
+        for id in running.dropLast() { _ = try client.call("CANCEL", .text("\(id)")) }
+        try eventually("node b gets a thread") { try fleet.places()["b"]?.isEmpty == false }
+        let last = try #require(Fleet.threads.last)
+        #expect(try fleet.places()["a"]?.contains(last) == true)
+        #expect(try client.job(running[3], "state").text == "running")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `keep threads that a worker owns, and those of watched jobs`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let client = try fleet.connect(to: "a")
+        // Each of two threads stays for its reason; the two others may go.
+        _ = try client.call("HELLO", 3)
+        let watched = try client.perform("alpha", "echo", "DELAY", 3_600_000, "x")
+        #expect(try client.call("OBSERVE", .text("\(watched)")).integer == 1)
+        let worker = try fleet.connect(to: "a")
+        try worker.send(
+            TestClient.bytes(["TAKE", "OWN", "beta", "WAIT", 600_000, "FROM", "resize"]))
+        try eventually("the worker waits") {
+            let threads = try fleet.connect(to: "a").call("THREADS").elements ?? []
+            return threads.first { $0["name"]?.text == "beta" }?["owner"] != nil
+        }
+        try fleet.start("b")
+        try fleet.start("c")
+        try eventually("the two others have gone") {
+            let places = try fleet.places()
+            return places["a"] == ["alpha", "beta"]
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `do not change which threads there are by a reload`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let node = try fleet.node("a")
+        let path = node.daemon.scratch.file("workerd.json5")
+        let text = try String(decoding: File.read(path, atMost: .max), as: UTF8.self)
+        try node.daemon.scratch.write(
+            text.replacing("alpha: {}", with: "alpha: {}, epsilon: {}"), to: "workerd.json5")
+        let answer = try fleet.connect(to: "a").call("RELOAD")
+        #expect("\(answer)".contains("which threads are shared with other nodes"))
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `tell of threads that not all can run`() throws {
+        let fleet = try Fleet("a")
+        try fleet.start("b", threads: ["alpha", "beta", "gamma", "gpu"])
+        let (a, b) = (try fleet.node("a"), try fleet.node("b"))
+        try eventually("node a tells") {
+            a.daemon.log.contains(
+                "node b has other threads in its configuration than this one: only it has gpu; "
+                    + "it lacks delta")
+        }
+        try eventually("node b has the thread of its own") {
+            try fleet.places()["b"]?.contains("gpu") == true
+        }
+        // The node that does not know the thread passes the job on.
+        try eventually("node a knows who has the thread") {
+            try fleet.connect(to: "a").call("PERFORM", "gpu", "echo", "WAIT", "x").text == "x"
+        }
+        let delayed = try fleet.connect(to: "b").perform("gpu", "echo", "DELAY", 3_600_000, "x")
+        try fleet.end("b")
+        try eventually("node a tells that it has no node any more") {
+            a.daemon.log.contains("no node has gpu in its configuration")
+        }
+        let client = try fleet.connect(to: "a")
+        #expect(try client.call("PERFORM", "gpu", "echo", "x").errorWord == "NOTHREAD")
+        // Its job is shown, and stays.
+        #expect(try client.job(delayed, "state").text == "delayed")
+        #expect(try client.call("CANCEL", .text("\(delayed)")).errorWord == "NOTHREAD")
+        _ = b
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `let one that wants all threads wait`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let whole = try TestNode("whole", in: fleet.database)
+        defer { whole.daemon.kill() }
+        try eventually("it waits") { whole.daemon.log.contains("another daemon has the store") }
+        try fleet.node("a").daemon.send(.terminate)
+        try whole.daemon.waitUntilListening()
+    }
+}
