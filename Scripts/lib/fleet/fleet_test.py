@@ -13,7 +13,7 @@ import threading
 import time
 from collections import defaultdict
 
-from nodes import Fleet, until
+from nodes import Fleet, await_rest, until
 from checks import Checks, read_ledger, read_rows
 from load import (Book, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
 from resp import Refused, verdict
@@ -270,11 +270,9 @@ def settled(fleet, book, chance):
     def is_done():
         fleet.tend()
         try:
-            client = fleet.any(chance).connect(chance)
-            figures = client.figures("jobs")
-            client.close()
-            return all(figures[name] == "0" for name in (
-                "waiting_jobs", "running_jobs", "delayed_jobs", "buffered_jobs"))
+            return fleet.server.sql(
+                "SELECT count(*) FROM workerd.jobs") == [["0"]] and fleet.server.sql(
+                "SELECT count(*) FROM workerd.submitted WHERE refusal IS NULL") == [["0"]]
         except (OSError, Refused):
             return False
     until("all jobs end", 180, is_done)
@@ -283,6 +281,8 @@ def settled(fleet, book, chance):
 def idle_statements(fleet):
     """The statements that each node sends in a second while there is nothing to do."""
     server = fleet.server
+    if server.shares:
+        await_rest(server)
     sessions, seat = server.sessions()
     server.set("log_statement", "all")
     time.sleep(IDLE_SECONDS)
@@ -343,9 +343,9 @@ def check(fleet, book):
     return problems, checks.counts
 
 
-def main(binary, seconds, seed, wanted):
+def main(binary, seconds, seed, shares, wanted):
     at = tempfile.mkdtemp(prefix="workerd-fleet-")
-    fleet, book, problems = Fleet(at, binary, random.Random(seed)), Book(), []
+    fleet, book, problems = Fleet(at, binary, random.Random(seed), shares), Book(), []
     threading.excepthook = lambda fault: book.faults.append(repr(fault.exc_value))
     try:
         faults = play(fleet, book, seconds, seed, wanted)
@@ -371,4 +371,5 @@ def main(binary, seconds, seed, wanted):
 if __name__ == "__main__":
     # The nodes, the server and the network end with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))
+    sys.exit(main(
+        sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "shared", sys.argv[5:]))

@@ -21,7 +21,8 @@ SEAT_CLASS, NODE_CLASS = 0x776B7264, 0x776B6E64
 CONFIGURATION = """
 { listen: { unix: "%(at)s/s", tcp: "%(host)s:%(port)d", passwordFile: "%(at)s/password",
     plaintext: true },
-  store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(name)s" },
+  store: "%(store)s", stateDirectory: "%(at)s",
+  node: { name: "%(name)s", sharesThreads: %(shares)s },
   log: { level: "notice" },
   threads: { one: {}, two: {}, pool: { count: 3 }, served: {}, clock: {}, probe: {} },
   selectors: {
@@ -46,12 +47,31 @@ def until(what, limit, is_so):
     raise TimeoutError("%s: not within %d s" % (what, limit))
 
 
+def await_rest(server):
+    """Waits until no thread has passed to another node for a while."""
+    def seats():
+        return server.sql("SELECT name, seat, moved FROM workerd.threads ORDER BY name")
+    before = seats(), time.monotonic()
+
+    def is_at_rest():
+        nonlocal before
+        now = seats()
+        if now != before[0]:
+            before = now, time.monotonic()
+        time.sleep(0.2)
+        return time.monotonic() - before[1] > 8
+    until("threads stay where they are", 60, is_at_rest)
+
+
 class Server:
     """A PostgreSQL of its own, which ends with this object."""
 
-    def __init__(self, at, host=None):
-        """Listens at an address as well, if there is one."""
-        self.at = at + "/postgresql"
+    def __init__(self, at, host=None, shares=False):
+        """Listens at an address as well, if there is one.
+
+        If the nodes share the threads, the one that has the thread `probe` counts as serving.
+        """
+        self.at, self.shares = at + "/postgresql", shares
         os.mkdir(self.at)
         script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                               "postgresql-server")
@@ -109,12 +129,13 @@ class Server:
 
     def sessions(self):
         """The backends of nodes by the nodes' names, and the one that holds the seat or None."""
+        seat = "SELECT seat FROM workerd.threads WHERE name = 'probe'" if self.shares else "SELECT 1"
         rows = self.sql(
             "SELECT l.pid, n.name, EXISTS (SELECT FROM pg_locks s WHERE s.pid = l.pid"
-            " AND s.locktype = 'advisory' AND s.granted AND s.classid = %d AND s.objid = 1)"
+            " AND s.locktype = 'advisory' AND s.granted AND s.classid = %d"
+            " AND s.objid::bigint IN (" % SEAT_CLASS + seat + "))"
             " FROM pg_locks l JOIN workerd.nodes n ON n.id::oid = l.objid"
-            " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %d" % (
-                SEAT_CLASS, NODE_CLASS))
+            " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %d" % NODE_CLASS)
         seat = [int(pid) for pid, _, holds in rows if holds == "t"]
         return {name: int(pid) for pid, name, _ in rows}, seat[0] if seat else None
 
@@ -126,7 +147,7 @@ class Server:
 class Node:
     """A workerd that is one of several, as on a machine of its own."""
 
-    def __init__(self, name, command, at, host, store, ledger):
+    def __init__(self, name, command, at, host, store, ledger, shares=False):
         """The command is the program, and the words in front of it."""
         self.name, self.command, self.at = name, command, "%s/%s" % (at, name)
         self.tcp = (host, 7711)
@@ -145,7 +166,7 @@ class Node:
         with open(self.at + "/workerd.json5", "w") as file:
             file.write(CONFIGURATION % {
                 "at": self.at, "host": host, "port": 7711, "store": store, "name": name,
-                "ledger": ledger,
+                "ledger": ledger, "shares": "true" if shares else "false",
                 "work": os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")})
 
     def start(self):
@@ -196,21 +217,21 @@ class Node:
 class Fleet:
     """Three nodes with one database."""
 
-    def __init__(self, at, binary, chance):
+    def __init__(self, at, binary, chance, shares=False):
         self.at, self.ledger = at, at + "/ledger"
         open(self.ledger, "w").close()
         os.chmod(at, 0o711)
         self.network, excuse = network(NAMES)
         if excuse:
             print("no cuts of the network: " + excuse, file=sys.stderr)
-        self.server = Server(at, self.network and self.network.host)
+        self.server = Server(at, self.network and self.network.host, shares)
         # Addresses of this run alone: other workerd of this machine may have the port.
         loopback = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
         hosts = self.network.addresses if self.network else {
             name: "%s.%d" % (loopback, place + 1) for place, name in enumerate(NAMES)}
         self.nodes = [
             Node(name, (self.network.command(name) if self.network else []) + [binary], at,
-                 hosts[name], self.server.address, self.ledger)
+                 hosts[name], self.server.address, self.ledger, shares)
             for name in NAMES]
         self.chance = chance
         self.faults = []

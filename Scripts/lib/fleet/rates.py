@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from nodes import Node, Server, until
+from nodes import Node, Server, await_rest, until
 from resp import Client, Refused
 
 BATCH, PAYLOAD = 64, "x" * 64
@@ -23,17 +23,39 @@ INSERT = """WITH batch AS (SELECT nextval('batches') AS number) INSERT INTO plai
     FROM batch, generate_series(1, %d) AS place;\n""" % (BATCH, PAYLOAD, BATCH)
 
 
-def floor(server, at, seconds=5):
-    """Plain batches a second of one session, as jobs a second."""
-    server.sql(TABLE)
-    with open(at + "/insert.sql", "w") as file:
-        file.write(INSERT)
+# A job as queues in SQL do it: a row, which a consumer takes, passing over locked ones, hides for a
+# while, and deletes when it is done.
+QUEUE = """CREATE TABLE queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    visible_at timestamptz NOT NULL DEFAULT now(), payload bytea NOT NULL);
+    CREATE INDEX queue_visible ON queue (visible_at)"""
+PRODUCE = "INSERT INTO queue (payload) VALUES ('%s'::bytea);\n" % PAYLOAD
+CONSUME = """WITH taken AS (UPDATE queue SET visible_at = now() + interval '30 s' WHERE id = (
+    SELECT id FROM queue WHERE visible_at <= now() ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id) SELECT coalesce(max(id), 0) AS id FROM taken \\gset
+    DELETE FROM queue WHERE id = :id;\n"""
+
+
+def rate(server, at, script, clients, seconds=5):
+    """The transactions a second of some sessions."""
+    with open(at + "/script.sql", "w") as file:
+        file.write(script)
     run = subprocess.run(
-        ["pgbench", "-n", "-h", server.sockets[0], "-U", "workerd", "-M", "prepared", "-c", "1",
-         "-T", str(seconds), "-f", at + "/insert.sql", "jobs"],
+        ["pgbench", "-n", "-h", server.sockets[0], "-U", "workerd", "-M", "prepared",
+         "-c", str(clients), "-T", str(seconds), "-f", at + "/script.sql", "jobs"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     rates = [line.split()[2] for line in run.stdout.splitlines() if line.startswith("tps")]
-    return float(rates[0]) * BATCH
+    return float(rates[0])
+
+
+def floors(server, at):
+    """Prints the limit of one session, and what a queue in SQL does."""
+    server.sql(TABLE)
+    print("a plain batch of %d rows, one session: %d jobs/s" % (
+        BATCH, rate(server, at, INSERT, 1) * BATCH))
+    server.sql(QUEUE)
+    # Each consumer has a row of its own in front of it.
+    print("a queue with SKIP LOCKED, 32 sessions, each adds, takes and deletes: %d jobs/s" % (
+        rate(server, at, PRODUCE + CONSUME, 32)))
 
 
 def measure(node, clients, pipelined, count, *words):
@@ -47,16 +69,23 @@ def measure(node, clients, pipelined, count, *words):
     return float(row[1]), float(row[4]), float(row[6])
 
 
-def main(binary):
+def owner(server, nodes, thread):
+    """The node that has a thread, if nodes share the threads."""
+    name, = server.sql("SELECT n.name FROM workerd.threads t JOIN workerd.nodes n USING (seat)"
+                       " WHERE t.name = '%s'" % thread)
+    return next(node for node in nodes if [node.name] == name)
+
+
+def main(binary, shares):
     at = tempfile.mkdtemp(prefix="workerd-rates-")
     os.chmod(at, 0o711)
-    server, nodes, chance = Server(at), [], random.Random(1)
+    server, nodes, chance = Server(at, shares=shares), [], random.Random(1)
     try:
-        print("a plain batch of %d rows, one session: %d jobs/s" % (BATCH, floor(server, at)))
+        floors(server, at)
         network = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
         for place, name in enumerate(("a", "b")):
             node = Node(name, [binary], at, "%s.%d" % (network, place + 1), server.address,
-                        at + "/ledger")
+                        at + "/ledger", shares)
             nodes.append(node)
             node.start()
 
@@ -68,19 +97,27 @@ def main(binary):
                     return False
             until("node %s answers" % name, 30, answers)
             time.sleep(1)
+        if shares:
+            await_rest(server)
         nodes[0].connect(chance).call("PAUSE", "two")
+
+        def pair(thread):
+            """The node that has a thread, and the other one."""
+            first = owner(server, nodes, thread) if shares else nodes[0]
+            return first, next(node for node in nodes if node is not first)
         print("%-44s %9s %8s %8s" % ("", "jobs/s", "p50 ms", "p99 ms"))
-        for node, door in zip(nodes, ("", ", through a waiting node")):
+        for place, door in enumerate(("", ", through another node")):
             for title, words, counts in (
                     ("accepted", ("two", "echo"), (300_000, 80_000)),
                     ("run and recorded", ("one", "echo", "WAIT"), (150_000, 60_000))):
+                node = pair(words[0])[place]
                 for (clients, pipelined), count in zip(((1, 64), (32, 1)), counts):
                     print("%-44s %9d %8.2f %8.2f" % (
                         ("%s, %d x %d%s" % (title, clients, pipelined, door),)
                         + measure(node, clients, pipelined, count, *words)), flush=True)
             print("%-44s %9d %8.2f %8.2f" % (
                 ("run and recorded, 1 x 1%s" % door,)
-                + measure(node, 1, 1, 5_000, "one", "echo", "WAIT")), flush=True)
+                + measure(pair("one")[place], 1, 1, 5_000, "one", "echo", "WAIT")), flush=True)
     finally:
         for node in nodes:
             node.terminate()
@@ -88,4 +125,4 @@ def main(binary):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2:] == ["--shared"])
