@@ -145,6 +145,16 @@ struct `A database with shared threads` {
         try Sharer(address, attempts: directory.file("attempts-\(name)"), isShared: isShared)
     }
 
+    /// Two daemons, which end with the body.
+    private func withTwo(_ body: (Sharer, Sharer) throws -> Void) throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer {
+            a.close()
+            b.close()
+        }
+        try body(a, b)
+    }
+
     @discardableResult
     private func sql(_ text: String) throws -> String {
         try PostgreSQLServer.run(text, at: address)
@@ -169,35 +179,29 @@ struct `A database with shared threads` {
     }
 
     @Test func `gives each daemon a seat, and none a thread of another`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
+        try withTwo { a, b in
+            #expect(a.seat != b.seat)
+            _ = try a.take("mail", from: 1)
+            _ = try b.take("disk", from: 1)
+            // It is too late: it has an owner.
+            #expect(try b.move(ThreadMove("mail", from: 1, to: b.seat)) == nil)
+            guard case .failure(let fault) = try b.claim("mail") else {
+                throw Unexpected("it has taken another one's thread")
+            }
+            #expect(fault.kind == .foreignThread)
+            let places = try a.nodes().places?.threads
+            #expect(places?["mail"] == ThreadPlaces.Place(seat: a.seat, isTaken: true))
+            #expect(places?["disk"] == ThreadPlaces.Place(seat: b.seat, isTaken: true))
         }
-        #expect(a.seat != b.seat)
-        _ = try a.take("mail", from: 1)
-        _ = try b.take("disk", from: 1)
-        // It is too late: it has an owner.
-        #expect(try b.move(ThreadMove("mail", from: 1, to: b.seat)) == nil)
-        guard case .failure(let fault) = try b.claim("mail") else {
-            throw Unexpected("it has taken another one's thread")
-        }
-        #expect(fault.kind == .foreignThread)
-        let places = try a.nodes().places?.threads
-        #expect(places?["mail"] == ThreadPlaces.Place(seat: a.seat, isTaken: true))
-        #expect(places?["disk"] == ThreadPlaces.Place(seat: b.seat, isTaken: true))
     }
 
     @Test func `does not take a thread of a daemon that lives`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            #expect(try b.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+            #expect(try a.nodes().places?.threads["mail"]?.seat == a.seat)
+            _ = try a.accept("mail")
         }
-        _ = try a.take("mail", from: 1)
-        #expect(try b.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
-        #expect(try a.nodes().places?.threads["mail"]?.seat == a.seat)
-        _ = try a.accept("mail")
     }
 
     @Test func `counts an attempt of jobs that may have begun in a dead daemon`() throws {
@@ -234,20 +238,17 @@ struct `A database with shared threads` {
     }
 
     @Test func `counts none of a thread that was handed over`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            let first = try a.accept("mail")
+            #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+            let taken = try b.claim("mail").get().taken
+            #expect(try sql("SELECT attempt FROM workerd.jobs") == "0\n")
+            // New jobs come behind the old ones, although the other daemon had the first numbers.
+            #expect((taken?.nextNumber ?? 0) > first.number)
+            #expect(try b.load("mail").map(\.id) == [first])
+            #expect(try b.accept("mail") > first)
         }
-        _ = try a.take("mail", from: 1)
-        let first = try a.accept("mail")
-        #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
-        let taken = try b.claim("mail").get().taken
-        #expect(try sql("SELECT attempt FROM workerd.jobs") == "0\n")
-        // Its new jobs come behind the old ones, although the other daemon had the first numbers.
-        #expect((taken?.nextNumber ?? 0) > first.number)
-        #expect(try b.load("mail").map(\.id) == [first])
-        #expect(try b.accept("mail") > first)
     }
 
     @Test func `gives back all threads of a daemon that ends`() throws {
@@ -280,20 +281,17 @@ struct `A database with shared threads` {
     }
 
     @Test func `ends a daemon that comes back when its threads were taken`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            // Its session is over; it does not know that yet.
+            try endSession(of: a)
+            _ = try b.take("mail", from: a.seat)
+            let request = JobRequest(thread: "mail", selector: "echo", payload: [])
+            let job = Job(id: JobID(a.recovery.nextNumber), request: request, acceptedAt: 0)
+            #expect(try a.tell(.accept(NewJob(job, isParked: false))) != nil)
+            #expect(a.loss.get()?.kind == .lost)
+            #expect(try sql("SELECT count(*) FROM workerd.jobs") == "0\n")
         }
-        _ = try a.take("mail", from: 1)
-        // Its session is over; it does not know that yet.
-        try endSession(of: a)
-        _ = try b.take("mail", from: a.seat)
-        let request = JobRequest(thread: "mail", selector: "echo", payload: [])
-        let job = Job(id: JobID(a.recovery.nextNumber), request: request, acceptedAt: 0)
-        #expect(try a.tell(.accept(NewJob(job, isParked: false))) != nil)
-        #expect(a.loss.get()?.kind == .lost)
-        #expect(try sql("SELECT count(*) FROM workerd.jobs") == "0\n")
     }
 
     @Test func `is for daemons of one kind at a time`() throws {
@@ -327,100 +325,96 @@ struct `A database with shared threads` {
     }
 
     @Test func `shows and changes only jobs of a daemon's own threads`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
-        }
-        _ = try a.take("mail", from: 1)
-        _ = try b.take("disk", from: 1)
-        var options = JobOptions()
-        options.expireMilliseconds = 1
-        let (mail, disk) = (try a.accept("mail", options), try b.accept("disk", options))
-        func expiring(_ sharer: Sharer) throws -> [JobID] {
-            try sharer.ask({
-                .findExpired(at: .max, after: .first, limit: 10, ticket: $0)
-            }) { answer, expected in
-                if case .expiring(expected, .success(let jobs)) = answer {
-                    jobs.places.map(\.id)
-                } else {
-                    nil
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            _ = try b.take("disk", from: 1)
+            var options = JobOptions()
+            options.expireMilliseconds = 1
+            let (mail, disk) = (try a.accept("mail", options), try b.accept("disk", options))
+            func expiring(_ sharer: Sharer) throws -> [JobID] {
+                try sharer.ask({
+                    .findExpired(at: .max, after: .first, limit: 10, ticket: $0)
+                }) { answer, expected in
+                    if case .expiring(expected, .success(let jobs)) = answer {
+                        jobs.places.map(\.id)
+                    } else {
+                        nil
+                    }
                 }
             }
-        }
-        #expect(try expiring(a) == [mail])
-        #expect(try expiring(b) == [disk])
-        // A cancel that comes too late, when the thread is another one's.
-        let cancelled = try b.ask({ .cancel(mail, as: .cancelled, ticket: $0) }) {
-            answer, expected in
-            if case .cancelled(expected, .success(let jobs)) = answer { jobs } else { nil }
-        }
-        #expect(cancelled.isEmpty)
-        let now = WallClock.unixMilliseconds()
-        try a.tell(.end(mail, Attempt(number: 1), .failed(reason: "no"), at: now))
-        func dropFailed(_ sharer: Sharer) throws -> [JobID] {
-            let part = FailedJobsPart(
-                before: .max, moment: 0, countMax: 10, byteCountMax: 1 << 20)
-            return try sharer.ask({
-                .settle(.all(selector: "echo"), .drop, part, ticket: $0)
-            }) { answer, expected in
-                if case .settled(expected, .success(let settled)) = answer {
-                    settled.droppedIDs
-                } else {
-                    nil
+            #expect(try expiring(a) == [mail])
+            #expect(try expiring(b) == [disk])
+            // A cancel that comes too late, when the thread is another one's.
+            let cancelled = try b.ask({ .cancel(mail, as: .cancelled, ticket: $0) }) {
+                answer, expected in
+                if case .cancelled(expected, .success(let jobs)) = answer { jobs } else { nil }
+            }
+            #expect(cancelled.isEmpty)
+            let now = WallClock.unixMilliseconds()
+            try a.tell(.end(mail, Attempt(number: 1), .failed(reason: "no"), at: now))
+            func dropFailed(_ sharer: Sharer) throws -> [JobID] {
+                let part = FailedJobsPart(
+                    before: .max, moment: 0, countMax: 10, byteCountMax: 1 << 20)
+                return try sharer.ask({
+                    .settle(.all(selector: "echo"), .drop, part, ticket: $0)
+                }) { answer, expected in
+                    if case .settled(expected, .success(let settled)) = answer {
+                        settled.droppedIDs
+                    } else {
+                        nil
+                    }
                 }
             }
+            #expect(try dropFailed(b) == [])
+            #expect(try dropFailed(a) == [mail])
         }
-        #expect(try dropFailed(b) == [])
-        #expect(try dropFailed(a) == [mail])
     }
 
     @Test func `hands each submitted job to the daemon of its thread`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
-        }
-        _ = try a.take("mail", from: 1)
-        _ = try b.take("disk", from: 1)
-        try sql(
-            """
-            SELECT workerd.perform('mail', 'echo', 'm');
-            SELECT workerd.perform('disk', 'echo', 'd')
-            """)
-        func submitted(_ sharer: Sharer) throws -> [String] {
-            try sharer.ask({ .confirm(ticket: $0) }) { answer, _ in
-                if case .submitted(let jobs) = answer { jobs.map(\.request.thread) } else { nil }
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            _ = try b.take("disk", from: 1)
+            try sql(
+                """
+                SELECT workerd.perform('mail', 'echo', 'm');
+                SELECT workerd.perform('disk', 'echo', 'd')
+                """)
+            func submitted(_ sharer: Sharer) throws -> [String] {
+                try sharer.ask({ .confirm(ticket: $0) }) { answer, _ in
+                    if case .submitted(let jobs) = answer {
+                        jobs.map(\.request.thread)
+                    } else {
+                        nil
+                    }
+                }
             }
+            #expect(try submitted(a) == ["mail"])
+            #expect(try submitted(b) == ["disk"])
         }
-        #expect(try submitted(a) == ["mail"])
-        #expect(try submitted(b) == ["disk"])
     }
 
     @Test func `keeps a unique name for all daemons`() throws {
-        let (a, b) = (try open("a"), try open("b"))
-        defer {
-            a.close()
-            b.close()
-        }
-        _ = try a.take("mail", from: 1)
-        _ = try b.take("disk", from: 1)
-        let claim = NameClaim(
-            name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
-        func accept(_ sharer: Sharer, _ id: UInt64, _ thread: String) throws -> JobID? {
-            let request = JobRequest(thread: thread, selector: "echo", payload: [])
-            let job = Job(id: JobID(id), request: request, acceptedAt: 0)
-            sharer.store.add(.acceptOnce(NewJob(job, isParked: false), claim))
-            return try sharer.ask({ .confirm(ticket: $0) }) { answer, _ -> JobID?? in
-                switch answer {
-                case .existing(let other): .some(other.id)
-                case .accepted: .some(nil)
-                default: nil
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            _ = try b.take("disk", from: 1)
+            let claim = NameClaim(
+                name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
+            func accept(_ sharer: Sharer, _ id: UInt64, _ thread: String) throws -> JobID? {
+                let request = JobRequest(thread: thread, selector: "echo", payload: [])
+                let job = Job(id: JobID(id), request: request, acceptedAt: 0)
+                sharer.store.add(.acceptOnce(NewJob(job, isParked: false), claim))
+                return try sharer.ask({ .confirm(ticket: $0) }) { answer, _ -> JobID?? in
+                    switch answer {
+                    case .existing(let other): .some(other.id)
+                    case .accepted: .some(nil)
+                    default: nil
+                    }
                 }
             }
+            #expect(try accept(a, a.recovery.nextNumber + 7, "mail") == nil)
+            #expect(
+                try accept(b, b.recovery.nextNumber + 7, "disk")?.number == a.recovery.nextNumber
+                    + 7)
         }
-        #expect(try accept(a, a.recovery.nextNumber + 7, "mail") == nil)
-        #expect(
-            try accept(b, b.recovery.nextNumber + 7, "disk")?.number == a.recovery.nextNumber + 7)
     }
 }

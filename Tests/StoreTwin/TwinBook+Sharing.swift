@@ -3,10 +3,7 @@
 internal import Jobs
 
 extension TwinBook {
-    /// The name of the thread or pool to which a thread belongs.
-    package static func group(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
-
-    /// Makes of the jobs of a thread or pool what a restart would.
+    /// Recovers the jobs of a thread or pool as a restart would.
     ///
     /// - Parameters:
     ///   - mayHaveBegun: whether the daemon before may have begun some without a record.
@@ -25,11 +22,11 @@ extension TwinBook {
             askedToEnd.remove(id)
         }
         if fault != .keepsStarts { endStarts(of: group) }
-        return takeHeld(at: now) { Self.group(of: $0.thread) == group }
+        return takeHeld(at: now) { ThreadGroup.name(of: $0.thread) == group }
     }
 
     private func isOf(_ group: String, _ id: JobID) -> Bool {
-        job(id).map { Self.group(of: $0.thread) == group } == true
+        job(id).map { ThreadGroup.name(of: $0.thread) == group } == true
     }
 
     /// Counts an attempt of each job that may have begun without a record.
@@ -38,7 +35,7 @@ extension TwinBook {
     ) {
         var seen: [QueueName: Int] = [:]
         // In the order of their numbers.
-        for job in live.map(\.job) where Self.group(of: job.thread) == group {
+        for job in live.map(\.job) where ThreadGroup.name(of: job.thread) == group {
             let mayHaveBegun: Bool
             if job.state == .waiting {
                 seen[job.queue, default: 0] += 1
@@ -62,7 +59,7 @@ extension TwinBook {
     /// No attempt of a thread or pool runs any more: the next one is another, of which there may be
     /// no record.
     private mutating func endStarts(of group: String) {
-        for job in live.map(\.job) where Self.group(of: job.thread) == group {
+        for job in live.map(\.job) where ThreadGroup.name(of: job.thread) == group {
             if job.startedAt != nil { change(job.id) { $0.startedAt = nil } }
         }
     }

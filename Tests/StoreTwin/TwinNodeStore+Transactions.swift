@@ -259,7 +259,7 @@ extension TwinNodeStore {
         _ queues: [QueueName], _ ticket: UInt64, _ book: inout TwinBook, _ done: inout Committed
     ) -> StoreAnswer {
         guard let thread = queues.first?.thread else { preconditionFailure("no queue") }
-        let group = TwinBook.group(of: thread)
+        let group = ThreadGroup.name(of: thread)
         guard let place = database.threads[group], place.seat == seat else {
             return .claimed(ticket: ticket, .failure(fault(.foreignThread)))
         }

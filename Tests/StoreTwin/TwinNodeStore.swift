@@ -201,5 +201,5 @@ struct TwinShare {
     var held: [HeldJob] = []
     var firstNumber: UInt64 = 0
 
-    func includes(_ thread: String) -> Bool { names.contains(TwinBook.group(of: thread)) }
+    func includes(_ thread: String) -> Bool { names.contains(ThreadGroup.name(of: thread)) }
 }

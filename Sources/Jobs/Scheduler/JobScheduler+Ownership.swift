@@ -145,7 +145,7 @@ extension JobScheduler {
         endBulkTurn()
     }
 
-    /// Counts the jobs of a thread that another scheduler had; takes up those that workers hold.
+    /// Counts the jobs of a thread that another scheduler had, and takes up the held ones.
     private mutating func take(_ taken: TakenJobs, _ claimed: [JobQueue]) {
         book.leap(to: taken.nextNumber)
         for queue in claimed {
@@ -163,21 +163,21 @@ extension JobScheduler {
         }
         if let next = taken.nextExpiry { noteParkedExpiry(at: next) }
         for held in taken.held where book.active(held.job.id) == nil {
-            if let queue = queues[held.job.queue], isServed(held.job, of: queue) {
-                queues.unpark(
-                    held.job.id, .delayed, byteCount: held.job.payload.count, from: queue)
-            }
-            restoreHeld(held.job)
+            if takeOutParked(held.job) { restoreHeld(held.job) }
         }
     }
 
     /// Takes up a job that holds up others between two attempts, and was parked.
-    mutating func claimBlocker(_ job: Job) {
-        if let queue = queues[job.queue], !isServed(job, of: queue) { return }
-        if let queue = queues[job.queue] {
-            queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
-        }
-        restoreBlocker(job)
+    mutating func claimBlocker(_ job: Job) { if takeOutParked(job) { restoreBlocker(job) } }
+
+    /// Takes a delayed job of a claimed thread out of the parked ones.
+    ///
+    /// - Returns: false if it stays there, as it has no handler.
+    private mutating func takeOutParked(_ job: Job) -> Bool {
+        guard let queue = queues[job.queue] else { return true }
+        guard isServed(job, of: queue) else { return false }
+        queues.unpark(job.id, .delayed, byteCount: job.payload.count, from: queue)
+        return true
     }
 
     /// All queues that a thread may have: another owner may have made some.

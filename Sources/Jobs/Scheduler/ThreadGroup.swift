@@ -65,6 +65,9 @@ package final class ThreadGroup {
         unsafe uncheckedEnds = EndRate(at: startedAt)
     }
 
+    /// The name of the group to which a thread belongs: `pool` of `pool/3`.
+    package static func name(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
+
     /// Whether a name of this group is that of one thread.
     func isOneThread(_ thread: String) -> Bool { memberNames.count == 1 || thread != name }
 

@@ -34,7 +34,7 @@ package struct SharingPlan: Sendable {
     /// The node that is to have a thread of this seat, and how many looks agree.
     private var givings: [String: (seat: Int64, lookCount: Int)] = [:]
 
-    /// The latest assignment, and the nodes that it is for: it takes long for many.
+    /// The latest assignment and its nodes: to assign threads takes long if there are many.
     private var assigned: (nodes: [StoreNode], assignment: ThreadAssignment)?
     /// Whether nothing was to be done or waited for at the latest look.
     package private(set) var isQuiet = false

@@ -37,7 +37,7 @@ package struct ThreadAssignment: Sendable, Equatable {
     /// The seat that is to have a thread; nil if no node can run it.
     package func seat(of thread: String) -> Int64? { ranks[thread]?.first }
 
-    /// The place of a seat among those that can run a thread, 0 for the best.
+    /// The rank of a seat for a thread: 0 if it is to have it; nil if its node can't run it.
     package func rank(of seat: Int64, for thread: String) -> Int? {
         ranks[thread]?.firstIndex(of: seat)
     }

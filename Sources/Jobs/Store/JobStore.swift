@@ -27,7 +27,7 @@ package protocol JobStore: AnyObject, Sendable {
     /// Wait-free.
     var isTrusted: Bool { get }
 
-    /// The seat of this daemon among those that share the store's threads; nil if it has all.
+    /// The number of this daemon's seat if several share the threads; nil if it has all threads.
     var sharedSeat: Int64? { get }
 
     /// Whether an attempt of a job may begin: as `isTrusted`, and another daemon would count the

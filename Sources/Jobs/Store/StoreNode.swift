@@ -48,7 +48,7 @@ package struct StoreNode: Sendable, Equatable {
     package var startedAt: Int64
     /// Whether it has the seat, or one of several.
     package var serves: Bool
-    /// Its seat among several; nil if one daemon has all threads.
+    /// The number of its seat if daemons share the threads; nil if one has all.
     package var seat: Int64?
     /// The threads and pools that it can run, if it shares them.
     package var threads: [String] = []

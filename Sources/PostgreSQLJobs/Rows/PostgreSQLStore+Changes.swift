@@ -82,11 +82,7 @@ extension PostgreSQLStore {
         parameters.add(Seat.closedSetting)
         parameters.add(seat.epoch)
         try? transaction(at: 0, isSynced: true) { () throws(StoreFault) in
-            try change(
-                """
-                INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
-                ON CONFLICT (name) DO UPDATE SET value = excluded.value
-                """, parameters)
+            try change(ServerSchema.keepSetting, parameters)
         }
     }
 
@@ -336,11 +332,7 @@ extension PostgreSQLStore {
                 continue
             }
             parameters.add(Int64(bitPattern: value))
-            try change(
-                """
-                INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
-                ON CONFLICT (name) DO UPDATE SET value = excluded.value
-                """, parameters)
+            try change(ServerSchema.keepSetting, parameters)
         }
     }
 }

@@ -77,9 +77,7 @@ extension PostgreSQLStore {
     }
 
     private func unlock(_ number: Int64) throws(StoreFault) {
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(number)
+        let parameters = Parameters(lock: number)
         _ = try rows(
             "SELECT pg_advisory_unlock($1::bigint::integer, $2::bigint::integer)", parameters)
     }

@@ -95,9 +95,7 @@ extension PostgreSQLStore {
     ///
     /// - Returns: false if a session has its lock.
     private func endEpoch(of number: Int64) throws(StoreFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(number)
+        var parameters = Parameters(lock: number)
         let isFree = try rows(
             "SELECT pg_try_advisory_xact_lock($1::bigint::integer, $2::bigint::integer)",
             parameters
@@ -116,7 +114,7 @@ extension PostgreSQLStore {
         guard let thread = queues.first?.thread else {
             preconditionFailure("a thread has queues")
         }
-        let group = ThreadShare.group(of: thread)
+        let group = ThreadGroup.name(of: thread)
         var taken = TakenJobs(of: thread)
         if try recover(group, at: now) { taken.nextNumber = try takeNumbers(isAnnounced: true) }
         taken.counts = try counts(of: thread)
@@ -194,7 +192,7 @@ extension PostgreSQLStore {
 
     // MARK: - Numbers
 
-    /// Takes a range of numbers, all larger than those of any job; it stays with the present one if
+    /// Takes a range of numbers, all larger than the number of any job; keeps the present one if
     /// no daemon has taken another one since.
     ///
     /// - Parameter isAnnounced: whether the caller tells the scheduler.

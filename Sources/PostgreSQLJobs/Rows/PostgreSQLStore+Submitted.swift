@@ -60,12 +60,9 @@ extension PostgreSQLStore: SubmittedTable {
     /// Tells the function `perform` how large a payload may be.
     func limitSubmits(_ payloadByteCountMax: Int) throws(StoreFault) {
         var parameters = Parameters()
+        parameters.add("payload_max")
         parameters.add(payloadByteCountMax)
-        _ = try rows(
-            """
-            INSERT INTO workerd.settings (name, value) VALUES ('payload_max', $1::bigint)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """, parameters)
+        _ = try rows(ServerSchema.keepSetting, parameters)
     }
 
     // MARK: - Looking

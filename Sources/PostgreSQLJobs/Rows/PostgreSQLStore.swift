@@ -41,7 +41,7 @@ final class PostgreSQLStore: JournalTables {
     /// Whether the open transaction has sent no change.
     private var isEmpty = true
     var submitted = SubmittedState()
-    /// The threads of this daemon among those of others; nil if it has all.
+    /// The share that this daemon has of the threads; nil if it has all.
     var share: ThreadShare?
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
@@ -321,7 +321,7 @@ final class PostgreSQLStore: JournalTables {
         try flush()
         let connection: ServerConnection
         if let open { connection = open } else { connection = try present() }
-        return try asking { () throws(ServerError) in try connection.rows(sql, parameters) }
+        return try seat.asking { () throws(ServerError) in try connection.rows(sql, parameters) }
     }
 
     /// The daemons that share the database.
@@ -347,22 +347,12 @@ final class PostgreSQLStore: JournalTables {
         _ whenDone: @escaping (Rows) -> Void = { _ in }
     ) throws(StoreFault) {
         let connection = try connectionOfTransaction()
-        try asking { () throws(ServerError) in try connection.send(sql, parameters, whenDone) }
+        try seat.asking { () throws(ServerError) in try connection.send(sql, parameters, whenDone) }
     }
 
     private func connectionOfTransaction() throws(StoreFault) -> ServerConnection {
         guard let open else { preconditionFailure("changes are made in a transaction") }
         return open
-    }
-
-    private func asking<Value>(
-        _ body: () throws(ServerError) -> Value
-    ) throws(StoreFault) -> Value {
-        do throws(ServerError) {
-            return try body()
-        } catch {
-            throw seat.fault(of: error)
-        }
     }
 
     /// Sends the collected changes.
@@ -371,7 +361,7 @@ final class PostgreSQLStore: JournalTables {
         let connection = try connectionOfTransaction()
         isEmpty = false
         let (store, milliseconds) = (self, limits.retainedMilliseconds)
-        try asking { () throws(ServerError) in
+        try seat.asking { () throws(ServerError) in
             try changed.send(on: connection, retained: milliseconds) { store.kept.noteEnded($0) }
         }
     }

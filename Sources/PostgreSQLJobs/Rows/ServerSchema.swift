@@ -22,6 +22,12 @@ enum ServerSchema {
     /// The first number of the locks of unique names, "wknm"; the second is a hash of the name.
     static let nameLockClass = 0x776B_6E6D
 
+    /// The statement that sets a setting, by its name and value.
+    static let keepSetting = """
+        INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+        """
+
     /// The second number of the lock that the daemon holds while it looks for submitted jobs.
     static let lookingLock = -1
 

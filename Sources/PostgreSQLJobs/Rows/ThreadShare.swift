@@ -1,4 +1,4 @@
-// The threads of this daemon among those that other daemons have. Pure.
+// Which threads of a shared database are this daemon's, and its range of numbers. Pure.
 
 internal import Jobs
 
@@ -27,19 +27,14 @@ struct ThreadShare {
     private(set) var firstNumber: UInt64 = 0
     /// The first number of a range of which the scheduler is not told yet.
     private var untoldNumber: UInt64?
-    /// Whether the ended jobs in memory are those of other threads.
+    /// Whether the ended jobs in memory have to be read anew, as the threads have changed.
     var mustReadKept = false
 
     /// The numbers of a range.
     static let numberCount: UInt64 = 1_000_000_000
 
-    /// The name of the thread or pool to which a thread belongs.
-    static func group(of thread: String) -> String {
-        String(thread.prefix { $0 != "/" })
-    }
-
     /// Whether a thread is this daemon's, as the open transaction leaves it.
-    func includes(_ thread: String) -> Bool { all.contains(Self.group(of: thread)) }
+    func includes(_ thread: String) -> Bool { all.contains(ThreadGroup.name(of: thread)) }
 
     /// The names, as the open transaction leaves them.
     private var all: Set<String> { names.union(open.taken).subtracting(open.given) }

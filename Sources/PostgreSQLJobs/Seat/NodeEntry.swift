@@ -25,9 +25,7 @@ final class NodeEntry {
     func enter(on connection: ServerConnection) throws(ServerError) {
         guard holder !== connection, try Self.hasTable(on: connection) else { return }
         let number = try number(on: connection)
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.nodeLockClass))
-        parameters.add(number)
+        let parameters = Parameters(lock: number, of: ServerSchema.nodeLockClass)
         let isLocked = try connection.rows(
             "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)", parameters
         ).first?.isTrue(0)
@@ -77,8 +75,16 @@ final class NodeEntry {
         return new
     }
 
+    /// Enters the daemon that has a seat.
+    ///
+    /// - Parameter seat: the number of the seat if it shares the threads; nil if it has all.
+    func enter(on connection: ServerConnection, sharing seat: Int64?) throws(ServerError) {
+        try enter(on: connection)
+        if let seat { try share(seat, on: connection) }
+    }
+
     /// Tells others of the daemon's seat and threads, and how commands are passed on to it.
-    func share(_ seat: Int64, on connection: ServerConnection) throws(ServerError) {
+    private func share(_ seat: Int64, on connection: ServerConnection) throws(ServerError) {
         guard let id, holder === connection else { return }
         var parameters = Parameters()
         parameters.add(id)

@@ -22,9 +22,7 @@ extension Seat {
     /// Tries the locks of a seat among several.
     func lockShare(on connection: ServerConnection) throws(ServerError) -> Bool {
         if number != Self.whole, try !lock(number, on: connection) { return false }
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(Self.whole)
+        let parameters = Parameters(lock: Self.whole)
         return try connection.rows(
             "SELECT pg_try_advisory_lock_shared($1::bigint::integer, $2::bigint::integer)",
             parameters
@@ -95,10 +93,6 @@ extension Seat {
         var parameters = Parameters()
         parameters.add(name)
         parameters.add(value)
-        try connection.send(
-            """
-            INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value
-            """, parameters)
+        try connection.send(ServerSchema.keepSetting, parameters)
     }
 }

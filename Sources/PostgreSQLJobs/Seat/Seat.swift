@@ -156,8 +156,7 @@ final class Seat {
             try enterEpoch(on: connection)
             try connection.send("COMMIT")
             try connection.synchronize()
-            try entry.enter(on: connection)
-            if isShared { try entry.share(number, on: connection) }
+            try entry.enter(on: connection, sharing: isShared ? number : nil)
         }
         try warnOfWeakPromise(on: connection)
         live = connection
@@ -234,8 +233,7 @@ final class Seat {
         }
         try asking { () throws(ServerError) in
             try listen(on: connection)
-            try entry.enter(on: connection)
-            if isShared { try entry.share(number, on: connection) }
+            try entry.enter(on: connection, sharing: isShared ? number : nil)
         }
         candidate = nil
         live = connection
@@ -302,9 +300,7 @@ final class Seat {
     private func isFree(
         on connection: ServerConnection, _ watch: inout SeatWatch
     ) throws(StoreFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(Self.whole)
+        var parameters = Parameters(lock: Self.whole)
         parameters.add(isShared)
         let row = try asking { () throws(ServerError) in
             try connection.rows(
@@ -355,9 +351,7 @@ final class Seat {
     private func endEarlierSession(on connection: ServerConnection) throws(StoreFault) {
         guard let earlier = earlierSession else { return }
         try asking { () throws(ServerError) in
-            var parameters = Parameters()
-            parameters.add(Int64(ServerSchema.lockClass))
-            parameters.add(number)
+            var parameters = Parameters(lock: number)
             parameters.add(earlier.process)
             parameters.add(earlier.startedAt)
             _ = try connection.rows(
@@ -395,9 +389,7 @@ final class Seat {
     func lock(
         _ number: Int64, on connection: ServerConnection
     ) throws(ServerError) -> Bool {
-        var parameters = Parameters()
-        parameters.add(Int64(ServerSchema.lockClass))
-        parameters.add(number)
+        let parameters = Parameters(lock: number)
         return try connection.rows(
             "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)", parameters
         ).first?.isTrue(0) == true

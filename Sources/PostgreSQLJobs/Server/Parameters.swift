@@ -10,6 +10,12 @@ struct Parameters {
 
     init() {}
 
+    /// The two numbers of an advisory lock, to which more may be added.
+    init(lock number: Int64, of lockClass: Int = ServerSchema.lockClass) {
+        add(Int64(lockClass))
+        add(number)
+    }
+
     /// The number of bytes of all values.
     var byteCount: Int { values.reduce(0) { $0 + ($1?.count ?? 0) } }
 

@@ -78,7 +78,7 @@ enum CommandRoute: Sendable {
         "unschedule": .always(.all(.sum)),
     ]
 
-    /// The commands about a node itself or the connection, and those whose answers are not merged.
+    /// The commands that each node executes itself: their answers are about this node alone.
     private static let stayingNames: Set<String> = [
         "bulk", "failures", "workers", "events", "selectors", "ping", "echo", "hello", "auth",
         "client", "select", "reset", "quit", "multi", "exec", "discard", "info", "command",

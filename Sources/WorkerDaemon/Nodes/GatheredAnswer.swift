@@ -3,7 +3,7 @@
 internal import Jobs
 internal import RESP
 
-/// An answer that is put together from those of several nodes.
+/// An answer that is put together from the answers of several nodes.
 ///
 /// Confined to its session's loop.
 final class GatheredAnswer {
@@ -58,7 +58,7 @@ struct NodeRows {
 }
 
 extension NodeMerge {
-    /// Makes one answer of those of all nodes.
+    /// Makes one answer of the answers of all nodes.
     ///
     /// - Parameters:
     ///   - parts: the answers, that of this node first; an error alone.

@@ -16,13 +16,13 @@ internal import TLS
 
 /// The answer to a command that a link has sent.
 enum OwedAnswer {
-    /// It is the client's as it is.
+    /// The client gets the answer unchanged.
     case answer(ReplyToken)
-    /// It is a part of the client's answer.
+    /// The answer is a part of the client's one.
     ///
     /// - Parameter isTimed: whether the client does without it after a while.
     case part(ReplyToken, isTimed: Bool, take: (RESPValue) -> Void)
-    /// It is the link's own.
+    /// The link itself has asked.
     case own
 
     /// The answer of the client that needs it.
@@ -242,7 +242,7 @@ final class NodeLink {
 
     private func take(_ reply: [UInt8]) {
         guard let first = owed.popFirst() else {
-            // It refuses the connection, say.
+            // The other node may have refused the connection.
             return fail(RESPValue(reply: reply)?.refusal ?? "it has said more than it was asked")
         }
         isLate = false

@@ -82,7 +82,7 @@ extension Service {
         case .here: return .here
         case .thread(let place): return way(toThread: command.text(at: place), owners)
         case .job(let place):
-            // The command says what is wrong with the number.
+            // A wrong number is refused when the command is executed.
             guard let id = JobID(bytes: command[place]) else { return .here }
             let way = try way(toJobs: [id], session, owners)
             if case .here = way { try checkThread(of: command, id, session) }
@@ -94,7 +94,7 @@ extension Service {
             guard session.isLink, case .several = way else { return way }
             return .none("node \(nodeName) does not have the threads of all these jobs")
         case .all(.jobs):
-            // The command says what is wrong with its arguments.
+            // Wrong arguments are refused when the command is executed.
             guard let arguments = try? JobsArguments(command, driver, session.user) else {
                 return .here
             }
@@ -121,11 +121,11 @@ extension Service {
 
     private func way(toThread name: String, _ owners: any ThreadOwners) -> CommandWay {
         let isKnown = (try? driver.group(of: name)) != nil
-        let group = ThreadSharing.group(of: name)
+        let group = ThreadGroup.name(of: name)
         switch owners.owner(of: group) {
         case .here: return .here
         case .node(let node): return .node(node)
-        // The command says that there is no such thread.
+        // An unknown thread is refused when the command is executed.
         case .nobody where !isKnown: return .here
         case .nobody: return .none("no node has the thread \(group)")
         }

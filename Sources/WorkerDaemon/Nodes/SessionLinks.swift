@@ -151,7 +151,7 @@ final class SessionLinks {
         session.goOn()
     }
 
-    /// The client has read something, say.
+    /// The client may have read something.
     func sessionMoved() { for link in links.values { link.updateInterest() } }
 
     /// The client has another protocol.
@@ -203,6 +203,7 @@ final class SessionLinks {
         for link in links.values where !nodes.contains(where: { $0.id == link.node.id }) {
             link.fail("the node works no longer")
         }
+        faults = faults.filter { fault in nodes.contains { $0.id == fault.key } }
         guard session.isOpen else { return }
         for number in faults.keys where !nodes.contains(where: { $0.id == number }) {
             faults[number] = nil

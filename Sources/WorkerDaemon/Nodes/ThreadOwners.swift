@@ -38,4 +38,7 @@ protocol ThreadOwners: AnyObject {
     /// - Parameter answer: called once on the loop's thread, in a later pass: with the thread's
     ///   name, nil if the store has no such job, or the reason why that is not known.
     func findThread(of id: JobID, answer: @escaping (Result<String?, StoreFault>) -> Void)
+
+    /// Ends the looking for changes.
+    func close()
 }

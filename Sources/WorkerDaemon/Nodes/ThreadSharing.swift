@@ -1,6 +1,5 @@
-// The threads of this daemon among those that other daemons have: it looks at them all once a
-// second, twice if something is to be done, takes up the threads that are to be its own, and gives
-// others away.
+// The share that this daemon has of the threads. It looks at all daemons once a second, or twice if
+// something is to be done, takes up the threads that are to be its own, and gives others away.
 //
 // A thread is open from the moment when all its stored jobs are known here until it is to be given
 // away: only then are commands for it executed here.
@@ -22,7 +21,6 @@ final class ThreadSharing {
     private let seat: Int64
     let linkSecret: String
     private let log: Log
-    private let now: () -> ContinuousClock.Instant
     /// The schedules of the configuration in force.
     private let configured: () -> [Configuration.Schedule]
     private var plan: SharingPlan
@@ -34,7 +32,7 @@ final class ThreadSharing {
     private var moving: Set<String> = []
     /// The schedules of threads that are on their way here.
     private var recovered: [String: [ScheduleRecord]] = [:]
-    /// The nodes whose threads were compared with those of this one.
+    /// The nodes whose threads were compared with the threads of this node.
     private var compared: Set<Int64> = []
     /// Threads that no node can run, as was told.
     private var unknown: Set<String> = []
@@ -48,16 +46,13 @@ final class ThreadSharing {
 
     init(
         _ driver: SchedulerDriver, _ schedules: ScheduleRunner, seat: Int64, linkSecret: String,
-        log: Log,
-        now: @escaping () -> ContinuousClock.Instant = { .now },
-        configured: @escaping () -> [Configuration.Schedule]
+        log: Log, configured: @escaping () -> [Configuration.Schedule]
     ) {
         self.driver = driver
         self.schedules = schedules
         self.seat = seat
         self.linkSecret = linkSecret
         self.log = log
-        self.now = now
         self.configured = configured
         plan = SharingPlan(seat: seat, threads: driver.groups.map(\.name))
     }
@@ -68,7 +63,7 @@ final class ThreadSharing {
             for name in names(of: group) { driver.ask({ $0.release(name, $1) }, then: { _ in }) }
             driver.input { $0.forgetJobs(of: group.name) }
         }
-        driver.isOpen = { [unowned self] in open.contains(Self.group(of: $0)) }
+        driver.isOpen = { [unowned self] in open.contains(ThreadGroup.name(of: $0)) }
         driver.whenTaken = { [unowned self] in take($0) }
         let sharing = Confined(self, to: driver.loop)
         let timer = ThreadRunLoop.Timer(at: driver.loop.now, every: Self.lookPause) { _ in
@@ -85,9 +80,6 @@ final class ThreadSharing {
         timer = nil
         whenChanged = nil
     }
-
-    /// The name of the thread or pool to which a thread belongs.
-    static func group(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
 
     private func names(of group: WorkerGroup) -> [String] {
         [group.name] + group.members.map(\.name).filter { $0 != group.name }
@@ -115,7 +107,7 @@ final class ThreadSharing {
         guard !isClosed, case .success(let nodes?) = result, nodes.places != nil else { return }
         let isChanged = self.nodes != nodes
         self.nodes = nodes
-        for step in plan.look(nodes, open: open, at: now()) { takeStep(step) }
+        for step in plan.look(nodes, open: open, at: .now) { takeStep(step) }
         guard isChanged else { return }
         warnOfDifferences()
         whenChanged?()
@@ -124,7 +116,8 @@ final class ThreadSharing {
     /// Warns of threads that not all nodes can run.
     private func warnOfDifferences() {
         let own = Set(driver.groups.map(\.name))
-        for node in others where compared.insert(node.id).inserted {
+        defer { compared = Set(others.map(\.id)) }
+        for node in others where !compared.contains(node.id) {
             let other = Set(node.threads)
             let parts = [
                 (other.subtracting(own), "only it has"), (own.subtracting(other), "it lacks"),
@@ -197,7 +190,7 @@ final class ThreadSharing {
     private func take(_ taken: TakenJobs) {
         driver.setPause(of: taken.thread, to: taken.isPaused)
         driver.exchange.restore(taken.held) { [driver] in driver.handlers[$0]?.forWorkers }
-        recovered[Self.group(of: taken.thread), default: []] += taken.schedules
+        recovered[ThreadGroup.name(of: taken.thread), default: []] += taken.schedules
     }
 
     private func openThread(_ group: String) {
@@ -206,7 +199,7 @@ final class ThreadSharing {
         log.notice("thread \(group) is served here")
         let records = recovered.removeValue(forKey: group) ?? []
         schedules.start(
-            configured().filter { Self.group(of: $0.definition.request.thread) == group },
+            configured().filter { ThreadGroup.name(of: $0.definition.request.thread) == group },
             recovered: records)
         driver.exchange.match()
         whenChanged?()
@@ -235,12 +228,11 @@ final class ThreadSharing {
     private func leave(_ move: ThreadMove) {
         driver.input { $0.forgetJobs(of: move.thread) }
         record(move) { [unowned self] fault in
-            moving.remove(move.thread)
             if let fault {
                 log.warning("thread \(move.thread) stays here: \(fault)")
-                guard moving.insert(move.thread).inserted else { return }
                 return claim(move.thread)
             }
+            moving.remove(move.thread)
             let node = nodes.all.first { $0.seat == move.to }?.name ?? "another node"
             log.notice("thread \(move.thread) is given to \(node)")
             look()

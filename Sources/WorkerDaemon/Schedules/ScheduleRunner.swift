@@ -163,7 +163,7 @@ final class ScheduleRunner {
 
     private func entries(of group: String) -> [ScheduleEntry] {
         entries.values.filter {
-            ThreadSharing.group(of: $0.definition.request.thread) == group
+            ThreadGroup.name(of: $0.definition.request.thread) == group
         }
     }
 

@@ -51,8 +51,6 @@ final class Service: SessionDelegate {
     private(set) lazy var submitted = SubmittedJobs(driver) { [unowned self] in
         configuration.limits.payloadBytes
     }
-    /// The threads of this daemon among those of others; nil if it has all.
-    private(set) var sharing: ThreadSharing?
     let streams: OpenStreams
     /// Names this run of the daemon.
     let epoch = EventJournal.newEpoch()
@@ -232,7 +230,6 @@ final class Service: SessionDelegate {
         let sharing = ThreadSharing(
             driver, schedules, seat: seat, linkSecret: linkSecret, log: log
         ) { [unowned self] in configuration.schedules }
-        self.sharing = sharing
         owners = sharing
         sharing.start()
     }
@@ -240,7 +237,7 @@ final class Service: SessionDelegate {
     /// Lets go of everything: the daemon is down, or dropped.
     func close() {
         shutdown = nil
-        sharing?.close()
+        owners?.close()
         owners = nil
         if driver.live != nil { live.close() }
         reloads.close()

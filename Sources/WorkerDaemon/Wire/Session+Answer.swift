@@ -24,7 +24,7 @@ extension Session {
         static let gate = Pauses(rawValue: 1)
         /// A command waits for a node that can execute it.
         static let held = Pauses(rawValue: 2)
-        /// A node does not read what is passed on to it.
+        /// Another node reads no more of the commands that this session sends it.
         static let links = Pauses(rawValue: 4)
     }
 

@@ -16,7 +16,7 @@ extension WorkerExchange {
 
     /// Whether a worker owns a thread of a group: it waits for jobs at this daemon.
     func hasOwner(ofThreadIn group: String) -> Bool {
-        owners.keys.contains { ThreadSharing.group(of: $0) == group }
+        owners.keys.contains { ThreadGroup.name(of: $0) == group }
     }
 
     /// The wire's entries for a thread with an owner.

@@ -35,6 +35,8 @@ final class TestOwners: ThreadOwners {
 
     func owner(of group: String) -> ThreadOwner { owners[group] ?? .nobody }
 
+    func close() {}
+
     func findThread(of id: JobID, answer: @escaping (Result<String?, StoreFault>) -> Void) {
         lookupCount += 1
         let confined = Confined((find, answer), to: loop)

@@ -153,13 +153,7 @@ final class SchedulerSimulation {
             thread: threads[random.below(threads.count)], selector: "echo",
             payload: Array("p\(requestCount)".utf8))
         if random.chance(50) {
-            var options = JobOptions()
-            if random.chance(40) { options.key = [UInt8(random.below(3))] }
-            if random.chance(50) { options.retryCountMax = 1 + random.below(2) }
-            if random.chance(60) { options.retryBlocks = true }
-            if random.chance(20) { options.expireMilliseconds = Int64(1 + random.below(4_000)) }
-            request.options = SharedJobOptions(options)
-            request.priority = Priority.allCases[random.below(3)]
+            request.vary(&random, blocks: 60, expires: 20, within: 4_000)
         }
         if random.chance(25) {
             let due = driver.now.unixMilliseconds + Int64(random.below(3_000))

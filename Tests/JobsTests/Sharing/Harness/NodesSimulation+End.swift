@@ -83,7 +83,7 @@ extension NodesSimulation {
                 case .done, .failed: job.attempts.contains { hasEnded($0.outcome) }
                 case .cancelled:
                     job.isCancelAsked
-                        || cancelledAll.contains(TwinBook.group(of: job.request.thread))
+                        || cancelledAll.contains(ThreadGroup.name(of: job.request.thread))
                 case .expired: job.request.options.expireMilliseconds != nil
                 case .delayed, .buffered, .waiting, .running: false
                 }

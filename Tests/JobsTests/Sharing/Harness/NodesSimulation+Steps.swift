@@ -36,13 +36,7 @@ extension NodesSimulation {
         var request = JobRequest(
             thread: thread, selector: "echo", payload: Array("p\(random.below(100))".utf8))
         if random.chance(40) {
-            var options = JobOptions()
-            if random.chance(40) { options.key = [UInt8(random.below(3))] }
-            if random.chance(50) { options.retryCountMax = 1 + random.below(2) }
-            if random.chance(40) { options.retryBlocks = true }
-            if random.chance(15) { options.expireMilliseconds = Int64(1 + random.below(8_000)) }
-            request.options = SharedJobOptions(options)
-            request.priority = Priority.allCases[random.below(3)]
+            request.vary(&random, blocks: 40, expires: 15, within: 8_000)
         }
         if random.chance(15) {
             let due = node.driver.now.unixMilliseconds + Int64(random.below(6_000))
@@ -98,7 +92,7 @@ extension NodesSimulation {
     private func cancel() {
         guard let node = nodes.randomElement(using: &random), !node.isFrozen else { return }
         let jobs = database.book.liveJobs.filter {
-            node.open.contains(TwinBook.group(of: $0.thread))
+            node.open.contains(ThreadGroup.name(of: $0.thread))
         }
         guard let job = jobs.randomElement(using: &random) else { return }
         let entry = ledger.job(job.id, job.request)
@@ -118,7 +112,7 @@ extension NodesSimulation {
             let thread = node.open.sorted().randomElement(using: &random)
         else { return }
         note("\(node.name): cancel all of \(thread)")
-        let jobs = database.book.liveJobs.filter { TwinBook.group(of: $0.thread) == thread }
+        let jobs = database.book.liveJobs.filter { ThreadGroup.name(of: $0.thread) == thread }
         for job in jobs { ledger.job(job.id, job.request).isCancelAsked = true }
         cancelledAll.insert(thread)
         node.ask({ $0.cancel(thread: thread, selector: "echo", payload: nil, $1) }) {
@@ -129,7 +123,7 @@ extension NodesSimulation {
     /// A job of a thread that a node has open.
     private func someJob(of node: SimulatedNode, where isMeant: (Job) -> Bool) -> Job? {
         let jobs = database.book.allJobs.sorted { $0.id < $1.id }.filter {
-            node.open.contains(TwinBook.group(of: $0.thread)) && isMeant($0)
+            node.open.contains(ThreadGroup.name(of: $0.thread)) && isMeant($0)
         }
         return jobs.randomElement(using: &random)
     }

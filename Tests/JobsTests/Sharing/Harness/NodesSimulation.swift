@@ -254,7 +254,7 @@ final class NodesSimulation {
     }
 
     private func checkPause(of thread: String, _ isPaused: Bool, at name: String) {
-        guard let promised = paused[TwinBook.group(of: thread)], promised != isPaused else {
+        guard let promised = paused[ThreadGroup.name(of: thread)], promised != isPaused else {
             return
         }
         fail("\(name) takes \(thread) \(isPaused ? "paused" : "running"), which it is not")

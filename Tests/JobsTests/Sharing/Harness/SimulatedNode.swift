@@ -177,7 +177,7 @@ final class SimulatedNode {
     }
 
     private func setPause(of name: String, to isPaused: Bool) {
-        guard let group = driver.groups.first(where: { $0.name == TwinBook.group(of: name) })
+        guard let group = driver.groups.first(where: { $0.name == ThreadGroup.name(of: name) })
         else { return }
         let members = group.name == name ? group.memberNames : [name]
         for member in members where member == name || isPaused {
