@@ -147,7 +147,7 @@ final class SessionLinks {
         guard session.pauses.contains(.links), !links.values.contains(where: \.isFull) else {
             return
         }
-        session.endPause(.links)
+        session.pauses.remove(.links)
         session.goOn()
     }
 
@@ -195,7 +195,7 @@ final class SessionLinks {
     /// Sends a command over a link; the client waits if the other node does not read.
     func send(_ command: Command, over link: NodeLink, for answer: OwedAnswer) {
         link.send(command, for: answer)
-        if link.isFull { session.pause(.links) }
+        if link.isFull { session.pauses.insert(.links) }
     }
 
     /// Owners or nodes have changed: links to nodes that work no longer end.
@@ -244,7 +244,7 @@ final class SessionLinks {
             end = now.advanced(by: patience)
         }
         held = command
-        session.pause(.held)
+        session.pauses.insert(.held)
         let nextTry = faults.values.map(\.end).filter { now < $0 }.min()
         guard let end else { return }
         wakeUp(at: min(end, nextTry ?? end))
@@ -260,7 +260,7 @@ final class SessionLinks {
         guard let command = held else { return }
         held = nil
         endWakeUp()
-        session.endPause(.held)
+        session.pauses.remove(.held)
         isTryingAgain = true
         service.executeAgain(command, for: session)
         isTryingAgain = false

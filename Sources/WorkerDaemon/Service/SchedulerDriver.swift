@@ -61,8 +61,8 @@ final class SchedulerDriver {
     var isOpen: (String) -> Bool = { _ in true }
     /// Called with the news about a thread that is taken over, before any of its jobs is offered.
     var whenTaken: ((TakenJobs) -> Void)?
-    /// Called when clients are throttled no longer.
-    var whenRelieved: (() -> Void)?
+    /// Called when clients are throttled, and when they are no longer.
+    var whenThrottling: ((Bool) -> Void)?
     var threads: ThreadIncidents {
         _read { yield unsafe uncheckedThreads }
         _modify { yield unsafe &uncheckedThreads }
@@ -196,7 +196,7 @@ final class SchedulerDriver {
         surroundings.driver = nil
         whenCompleted = nil
         whenRoomMayBe = nil
-        (whenRelieved, whenSubmitted, whenTaken) = (nil, nil, nil)
+        (whenThrottling, whenSubmitted, whenTaken) = (nil, nil, nil)
         events?.close()
         live = nil
     }
@@ -345,7 +345,7 @@ final class SchedulerDriver {
         if let first = unsafe uncheckedScheduler.nextAlarm { setTimer(at: first) }
         if unsafe wasFull != uncheckedScheduler.throttlesClients {
             wasFull.toggle()
-            if !wasFull { whenRelieved?() }
+            whenThrottling?(wasFull)
         }
         live?.touched()
     }

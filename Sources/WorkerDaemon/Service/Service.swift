@@ -179,15 +179,14 @@ final class Service: SessionDelegate {
             sessions[reply.client]?.fill(reply, with: value)
         }
         driver.whenSubmitted = { [unowned self] in submitted.take($0) }
-        driver.whenRelieved = { [unowned self] in
+        driver.whenThrottling = { [unowned self] isThrottling in
+            outputRound.throttlesClients = isThrottling
+            guard !isThrottling else { return }
             // In a pass of its own: the driver is in the middle of the store's answers.
             let service = Confined(self, to: loop)
             loop.perform { service.value.sessions.values.forEach { $0.goOn() } }
         }
     }
-
-    /// Whether clients are throttled because too many bytes await their commit.
-    var throttlesClients: Bool { driver.scheduler.throttlesClients }
 
     /// Stops listening: new connections are refused.
     func closeDoors() {

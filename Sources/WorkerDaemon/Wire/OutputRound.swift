@@ -9,9 +9,22 @@ internal import RunLoops
 /// Confined to its loop's thread.
 final class OutputRound {
     private let loop: ThreadRunLoop
-    private var sessions: [Session] = []
     /// Memory for the input of the session that reads next.
-    var spareInput: [UInt8] = []
+    var spareInput: [UInt8] {
+        _read { yield unsafe uncheckedSpareInput }
+        _modify { yield unsafe &uncheckedSpareInput }
+    }
+    private var sessions: [Session] {
+        _read { yield unsafe uncheckedSessions }
+        _modify { yield unsafe &uncheckedSessions }
+    }
+    // SAFETY: confined to the loop's thread; a change of one calls nothing that looks at it. Each
+    // command looks at both.
+    @exclusivity(unchecked) private var uncheckedSpareInput: [UInt8] = []
+    @exclusivity(unchecked) private var uncheckedSessions: [Session] = []
+    /// Whether a client that waits for answers is not to ask for more: too many bytes await their
+    /// commit.
+    var throttlesClients = false
 
     init(on loop: ThreadRunLoop) { self.loop = loop }
 

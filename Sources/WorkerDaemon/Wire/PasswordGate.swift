@@ -52,14 +52,14 @@ final class PasswordGate {
             session.closeWhenAnswered()
             throw WireError(.err, "too many wrong passwords from this address; try again later")
         case .later(let turn):
-            session.pause(.gate)
+            session.pauses.insert(.gate)
             let number = session.number
             let waiting = Confined((gate: self, service: service, again: again), to: loop)
             let timer = ThreadRunLoop.Timer(at: turn) { _ in
                 let (gate, service, again) = waiting.value
                 guard let session = service.sessions[number] else { return }
                 gate.due.insert(number)
-                session.endPause(.gate)
+                session.pauses.remove(.gate)
                 again(session)
                 gate.due.remove(number)
                 session.goOn()

@@ -73,6 +73,12 @@ extension Session {
     /// Whether the client has many bytes of answers to read.
     var hasUnread: Bool { toldByteCount > 0 }
 
+    /// Whether it has to wait for others; apart, as each command asks whether it is throttled.
+    @inline(never) var isThrottledByOthers: Bool {
+        hasUnread && delegate.hasNoRoom
+            || outputRound.throttlesClients && pendingReplyCount > 0 && !hasHungUp
+    }
+
     /// The protocol of the connection.
     var dialect: Dialect { conversation == nil ? .commands : .requests }
 

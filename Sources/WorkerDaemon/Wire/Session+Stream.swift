@@ -47,6 +47,12 @@ extension Session {
         fill(stream.slot, encoded: bytes)
     }
 
+    /// Whether there may be something to send, or to end; mostly, commands wait for their answers.
+    var mayHaveToSend: Bool {
+        !output.isEmpty || pendingReplyCount == 0 || hasInputEnded || closesWhenSent
+            || stream != nil || !latestPushes.isEmpty
+    }
+
     /// Appends waiting pushes, or more of the stream.
     ///
     /// - Returns: whether there was anything.

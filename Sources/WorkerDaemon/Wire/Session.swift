@@ -29,8 +29,8 @@ final class Session {
     var commandCount: UInt64 = 0
     var lastCommand = ""
     var wrongPasswordCount = 0
-    /// Why a command has to wait, and all behind it; empty if none has to.
-    private(set) var pauses: Pauses = []
+    /// Why nothing is read and executed; empty if there is no reason.
+    var pauses: Pauses = []
     /// The links over which commands are passed on to other nodes; nil before the first one.
     var links: SessionLinks?
     /// Whether it is a link of another node, whose commands are passed on no further.
@@ -60,17 +60,16 @@ final class Session {
     @exclusivity(unchecked) private var uncheckedParser: CommandParser
     @exclusivity(unchecked) private var uncheckedOutput = OutputQueue()
     @exclusivity(unchecked) private var uncheckedEarly: [UInt64: Answer] = [:]
+    @exclusivity(unchecked) private var uncheckedLatestPushes = LatestPushes()
     @exclusivity(unchecked) private var uncheckedAnswerNotes: [UInt64: (Answer) -> Void] = [:]
     var hasInputEnded = false
     /// How much of a mark in front of the client's bytes was read; nil if none can come any more.
     var markByteCount: Int?
-    private var hasHungUp = false
+    private(set) var hasHungUp = false
     var closesWhenSent = false
     /// Whether bytes are only discarded, until the client has read the last answer.
     var isLingering = false
     private var isFlushScheduled = false
-    /// Pushes for later, once the client has read the bytes in flight to it.
-    var latestPushes = LatestPushes()
     /// The output that goes on until the connection ends.
     var stream: (any SessionStream)?
     private var isExecuting = false
@@ -128,6 +127,12 @@ final class Session {
     var output: OutputQueue {
         _read { yield unsafe uncheckedOutput }
         _modify { yield unsafe &uncheckedOutput }
+    }
+
+    /// Pushes for later, once the client has read the bytes in flight to it.
+    var latestPushes: LatestPushes {
+        _read { yield unsafe uncheckedLatestPushes }
+        _modify { yield unsafe &uncheckedLatestPushes }
     }
 
     /// Answers that came before an earlier one, by the number of their slot.
@@ -271,11 +276,6 @@ final class Session {
         return outputByteCount < limits.outputByteCountSoftMax || slot?.number == firstSlot
     }
 
-    /// Reads and executes nothing until the pause ends.
-    func pause(_ reason: Pauses) { pauses.insert(reason) }
-
-    func endPause(_ reason: Pauses) { pauses.remove(reason) }
-
     /// Goes on with a client that was throttled.
     func goOn() {
         flush()
@@ -321,7 +321,7 @@ final class Session {
     private func read() {
         if isLingering { return discard() }
         _ = receive()
-        flush()
+        if mayHaveToSend { flush() }
     }
 
     /// Reads once and executes the complete commands.
@@ -372,7 +372,7 @@ final class Session {
         if let conversation { return executeRequests(conversation) }
         // Looked up once for all commands that have arrived.
         let delegate = delegate
-        while socket != nil, !isThrottled(by: delegate), !hasInputEnded, !closesWhenSent {
+        while socket != nil, !isThrottled, !hasInputEnded, !closesWhenSent {
             do throws(ProtocolError) {
                 guard let request = try parser.next() else { return }
                 execute(request, delegate)
@@ -399,13 +399,11 @@ final class Session {
     }
 
     /// Whether the client has to read, or to be answered, before more of it is executed.
-    var isThrottled: Bool { isThrottled(by: delegate) }
-
-    private func isThrottled(by delegate: any SessionDelegate) -> Bool {
+    var isThrottled: Bool {
         !pauses.isEmpty || pendingReplyCount >= limits.pendingReplyCountMax
             || outputByteCount >= limits.outputByteCountSoftMax
-            || questionCount >= Self.questionCountMax || hasUnread && delegate.hasNoRoom
-            || pendingReplyCount > 0 && !hasHungUp && delegate.throttlesClients
+            || questionCount >= Self.questionCountMax
+            || (hasUnread || outputRound.throttlesClients) && isThrottledByOthers
     }
 
     private func inputEnded() {

@@ -6,8 +6,6 @@ internal import TLS
 
 /// Executes the commands that a session reads.
 protocol SessionDelegate: AnyObject {
-    /// Whether a client that waits for answers is not to ask for more.
-    var throttlesClients: Bool { get }
     /// Whether a client that has many bytes to read is not to ask for more: all clients together
     /// have too many.
     var hasNoRoom: Bool { get }
