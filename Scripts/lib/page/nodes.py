@@ -1,4 +1,4 @@
-"""Two workerd that share a database, and the page of the one that waits."""
+"""Two workerd that share a database, and the page of one of them."""
 
 import contextlib
 import os
@@ -30,15 +30,15 @@ def database(at):
 
 
 @contextlib.contextmanager
-def shared_database(binaries, at, is_encrypted):
-    """Two workerd with one database, of which the second waits."""
+def shared_database(binaries, at, is_encrypted, shares_threads=False):
+    """Two workerd with one database, of which the second waits, unless they share the threads."""
     with contextlib.ExitStack() as stack:
         address = stack.enter_context(database(f"{at}/postgresql"))
 
         def node(name, **more):
             os.mkdir(f"{at}/{name}")
             scene = Scene(binaries, f"{at}/{name}", is_encrypted=is_encrypted, database=address,
-                          **more)
+                          shares_threads=shares_threads, **more)
             stack.callback(scene.stop)
             return scene
 
@@ -46,8 +46,52 @@ def shared_database(binaries, at, is_encrypted):
         first.start()
         # A user has one key at all nodes.
         second = node("second", keys=first.keys)
-        second.start("clients are passed on to node first")
+        second.start(None if shares_threads else "clients are passed on to node first")
         yield first, second
+
+
+def check_sharing(tour, first, second):
+    """Nodes that share the threads: the page of one of them."""
+    browser = tour.browser
+
+    def threads_of(node):
+        rows = browser.run("return [...document.querySelectorAll('.nodes tbody tr')]"
+                           ".map(row => [...row.cells].map(cell => cell.innerText.trim()))")
+        return {name for row in rows if row[0] == node
+                for name in row[6].split(", ") if name != "–"}
+
+    def lanes():
+        """Whether each lane that can be seen says that its thread is at the other node."""
+        rows = browser.run(
+            "return [...document.querySelectorAll('.lane:not(.member)')]"
+            ".map(lane => [lane.dataset.row, lane.innerText])")
+        return {name: "at node second" in text for name, text in rows if text}
+
+    browser.open(first.url)
+    tour.sign_in("night")
+    tour.go("workers")
+
+    def is_shared():
+        browser.click(".nodes .again button")
+        return len(threads_of("first")) > 2 and len(threads_of("second")) > 2
+
+    browser.until("threads of both nodes", is_shared)
+    others = threads_of("second")
+    tour.go("threads")
+    browser.until("lanes that say which threads the other node has", lambda: any(
+        lanes().values()) and all(at == (name in others) for name, at in lanes().items()))
+    looks.check_contrast(tour, ["threads"])
+    name = min(others)
+    tour.go(f"threads/{name}")
+    address = f"{second.url}#/threads/{name}"
+    browser.until("a link to the other node's page", lambda: browser.run(
+        "return [...document.querySelectorAll('.thread .head a')].map(link => link.href)")
+        == [address])
+    tour.check("and nothing to be done here", browser.run(
+        "return document.querySelectorAll('.thread .head button').length") == 0)
+    second.stop()
+    browser.until("a thread that has come", lambda: browser.run(
+        "return document.querySelectorAll('.thread .head button').length") == 1)
 
 
 def check(tour, first, second):
@@ -65,7 +109,7 @@ def check(tour, first, second):
     tour.check("which node serves, and which waits", [row[:3] for row in rows()]
                == [["first", "serves", "yes"], ["second", "waits", "–"]], rows())
     tour.check("and where others reach them",
-               [row[-1] for row in rows()] == [first.url[:-1], second.url[:-1]], rows())
+               [row[5] for row in rows()] == [first.url[:-1], second.url[:-1]], rows())
     tour.shell(browser.text(".nodes .command code"))
     looks.check_narrow(tour, ["workers"])
     looks.check_contrast(tour, ["workers"])

@@ -130,12 +130,17 @@ def node(state, **more):
 NODE_CASES = [
     ("a node with a file is not shown", [node("serves", trusted=True)], [False]),
     ("one with a database is", [node("serves", trusted=True, epoch=1)],
-     [True, ["one", "serves", "yes", "WHEN", "–", "–"]]),
+     [True, ["one", "serves", "yes", "WHEN", "–", "–", "–"]]),
     ("one without trust", [node("serves", trusted=False, epoch=1), node("waits", name="two")],
-     [True, ["one", "serves", "no: no kept job begins", "WHEN", "–", "–"],
-      ["two", "waits", "–", "WHEN", "–", "–"]]),
+     [True, ["one", "serves", "no: no kept job begins", "WHEN", "–", "–", "–"],
+      ["two", "waits", "–", "WHEN", "–", "–", "–"]]),
     ("texts of other nodes are text", [node("waits", name="<b>\u202e", http="<i>")],
-     [True, ["<b>\\u202e", "waits", "–", "WHEN", "–", "<i>"]]),
+     [True, ["<b>\\u202e", "waits", "–", "WHEN", "–", "<i>", "–"]]),
+    ("nodes that share threads", [
+        node("serves", trusted=True, http="http://10.0.0.1:7712", threads=["disk", "mail"]),
+        node("serves", name="two", threads=[])],
+     [True, ["one", "serves", "yes", "WHEN", "–", "http://10.0.0.1:7712", "disk, mail"],
+      ["two", "serves", "–", "WHEN", "–", "–", "–"]]),
     ("a database that is away", None, [True, ["it is away"]]),
 ]
 

@@ -19,11 +19,11 @@ import time
 CONFIGURATION = """
 {
     listen: {
-        unix: "%(at)s/socket",
+        unix: "%(at)s/socket", %(door)s
         http: { unix: "%(at)s/http", tcp: "127.0.0.1:%(port)d", %(tls)s },
     },
     users: "%(at)s/users",
-    store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(node)s" },
+    store: "%(store)s", stateDirectory: "%(at)s", node: { name: "%(node)s", %(sharing)s },
     threads: {
         images: {}, mail: { count: 4 }, ledger: {}, reports: {}, exports: { count: 2 }, scans: {},
         imports: { stuckAfter: "100ms" }, %(more)s
@@ -82,7 +82,8 @@ class UnixConnection(http.client.HTTPConnection):
 class Scene:
     """A daemon in a directory of its own."""
 
-    def __init__(self, binaries, at, threads=0, is_encrypted=False, database=None, keys=None):
+    def __init__(self, binaries, at, threads=0, is_encrypted=False, database=None, keys=None,
+                 shares_threads=False):
         self.binaries, self.at, self.port = binaries, at, free_port()
         self.scheme = "https" if is_encrypted else "http"
         if is_encrypted:
@@ -95,6 +96,8 @@ class Scene:
         more = " ".join(f"unit{number:04}: {{}}," for number in range(threads))
         self.write("workerd.json5", CONFIGURATION % {
             "at": at, "port": self.port, "tls": tls, "more": more,
+            "door": f'tcp: "127.0.0.1:{free_port()}",' if shares_threads else "",
+            "sharing": "sharesThreads: true" if shares_threads else "",
             "store": database or f"{at}/jobs.sqlite", "node": os.path.basename(at)})
         self.write("users", USERS % {
             user: hashlib.sha256(key.encode()).hexdigest() for user, key in self.keys.items()})

@@ -530,13 +530,15 @@ def many_threads(binaries, directory):
             scene.stop()
 
 
-def several_nodes(binaries, directory, is_encrypted):
+def several_nodes(binaries, directory, is_encrypted, shares_threads):
+    check = nodes.check_sharing if shares_threads else nodes.check
+    print(check.__doc__)
     with tempfile.TemporaryDirectory(prefix="page.") as at, \
-            nodes.shared_database(binaries, at, is_encrypted) as (first, second):
+            nodes.shared_database(binaries, at, is_encrypted, shares_threads) as (first, second):
         browser = Browser(directory, accepts_any_certificate=is_encrypted)
         try:
             browser.resize(1200, 1100)
-            nodes.check(Tour(browser, first, {}), first, second)
+            check(Tour(browser, first, {}), first, second)
         finally:
             browser.close()
 
@@ -589,8 +591,9 @@ def main():
         finally:
             browser.close()
             scene.stop()
-        print(nodes.check.__doc__)
-        several_nodes(binaries, f"{at}/other", is_encrypted)
+        for shares_threads in (False, True):
+            several_nodes(
+                binaries, f"{at}/other{shares_threads}", is_encrypted, shares_threads)
         if mode != ["--quick"]:
             print("A thousand threads")
             many_threads(binaries, f"{at}/another")

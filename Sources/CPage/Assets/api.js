@@ -59,9 +59,13 @@ export class API {
     const headers = { ...options.headers };
     if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
     const response = await fetch(path, {
-      ...options, headers, cache: "no-store", credentials: "omit", redirect: "error",
+      ...options, headers, cache: "no-store", credentials: "omit", redirect: "manual",
     });
     if (response.ok) return response;
+    // The only redirection there is: the key is not for another server, and its address is hidden.
+    if (response.type === "opaqueredirect") {
+      throw new APIError(307, "ERR", "another node has it: ask there; Workers lists the nodes");
+    }
     const error = await response.json().catch(() => ({}));
     if (response.status === 401) this.#onLostKey();
     throw new APIError(

@@ -61,8 +61,10 @@ export class Lane {
   }
   #scale = null;
 
-  #showWords({ job, usual, pool, members, held, awaits, failures }, now) {
-    if (job) {
+  #showWords({ job, usual, pool, members, held, awaits, failures, node }, now) {
+    if (node !== undefined) {
+      setText(this.#job, nodeText(node));
+    } else if (job) {
       const usually = usual === null || usual === undefined ? "" : ` · usually ≤ ${age(usual)}`;
       setText(this.#job, `${job.selector} ${age(now - job.since)}${usually}${progressText(job)}`);
       this.#job.title = `job ${job.id}, ${duration(now - job.since)}`;
@@ -76,7 +78,7 @@ export class Lane {
     }
     show(this.#job, this.#job.textContent !== "");
     const parts = [];
-    if (pool) {
+    if (pool && node === undefined) {
       parts.push(pool.waiting > 0 ? `${count(pool.waiting)} waiting` : "nothing waits");
       if (pool.oldest !== undefined && pool.waiting > 0) {
         parts.push(`oldest ${age(now - pool.oldest)}`);
@@ -112,6 +114,11 @@ export class Lane {
     const text = bucket === null ? "" : bucketText(bucket, this.#scale.timeline);
     if (this.#track.title !== text) this.#track.title = text;
   }
+}
+
+/** The place of a thread that another node has; null if none has it. */
+function nodeText(node) {
+  return node === null ? "no node has it yet" : `at node ${shown(node.name)}`;
 }
 
 function progressText(job) {

@@ -21,7 +21,8 @@ export function threadView(thread, state, ranks = new Map()) {
   const isOnly = pool?.members === 1;
   const rows = isOnly ? [thread, pool] : [thread];
   return {
-    name: thread.name, state: thread.state, job: thread.job, buckets: thread.buckets,
+    name: thread.name, state: stateAt(pool?.node, thread.state), node: pool?.node,
+    job: thread.job, buckets: thread.buckets,
     usual: usualTime(thread.job, state), held: thread["held-by"], awaits: thread["awaits-worker"],
     pool: isOnly ? pool : null, failures: recentEnds(rows, state).bad,
     rank: ranks.get(thread.name) ?? wellRank,
@@ -32,10 +33,16 @@ export function threadView(thread, state, ranks = new Map()) {
 export function poolView(pool, threads, state, ranks = new Map()) {
   const busy = threads.filter((thread) => thread.job !== undefined).length;
   return {
-    name: pool.name, state: poolState(threads, busy), buckets: pool.buckets, pool,
+    name: pool.name, state: stateAt(pool.node, poolState(threads, busy)), node: pool.node,
+    buckets: pool.buckets, pool,
     members: { busy, all: pool.members }, held: pool["held-by"], usual: null,
     failures: recentEnds([pool, ...threads], state).bad, rank: ranks.get(pool.name) ?? wellRank,
   };
+}
+
+/** The state of a thread or pool that another node has is not known here. */
+function stateAt(node, state) {
+  return node === undefined ? state : "elsewhere";
 }
 
 function poolState(threads, busy) {

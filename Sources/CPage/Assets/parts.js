@@ -4,7 +4,7 @@ import { confirmAction } from "./dialog.js";
 import { h, svg } from "./dom.js";
 import { markPath } from "./laneDrawing.js";
 import { link } from "./router.js";
-import { duration } from "./text.js";
+import { duration, shown } from "./text.js";
 import { fullMoment, moment } from "./time.js";
 
 // Each state has a shape beside its colour.
@@ -12,7 +12,7 @@ const shapes = {
   idle: "ring", running: "play", stuck: "bang", paused: "pause", pausing: "pause", held: "box",
   stopping: "dash", stopped: "dash", orphaned: "dash", delayed: "clock", buffered: "dash",
   waiting: "ring", done: "tick", failed: "failed", cancelled: "cancelled", expired: "expired",
-  serves: "play", waits: "ring",
+  serves: "play", waits: "ring", elsewhere: "dash",
 };
 const shapePaths = {
   play: "M4 2.5L12 8L4 13.5Z", ring: "M8 3.2a4.8 4.8 0 1 0 .01 0Z", pause: "M4.5 3V13M11.5 3V13",
@@ -51,6 +51,13 @@ export function jobLink(id, text = String(id)) {
 
 export function threadLink(name) {
   return h("a", { href: link("threads", name) }, name);
+}
+
+/** The page of another node, at a place; its address as it is if it is none of HTTP. */
+export function pageLink(http, place = "") {
+  const address = shown(http);
+  if (!/^https?:\/\//.test(address)) return address || "–";
+  return h("a", { href: `${address}/${place}` }, address);
 }
 
 /**

@@ -7,7 +7,7 @@ import { fill, h, morph } from "./dom.js";
 import { Lane } from "./lane.js";
 import { laneRows, poolView, threadView } from "./laneRows.js";
 import {
-  actionButton, distance, fault, jobLink, nothing, stateLabel, threadLink,
+  actionButton, distance, fault, jobLink, nothing, pageLink, stateLabel, threadLink,
 } from "./parts.js";
 import { link } from "./router.js";
 import { workerctl } from "./shell.js";
@@ -60,7 +60,7 @@ export class ThreadView {
 
   actionsOf() {
     const view = this.#view();
-    return view ? { p: this.#pauseAction(view) } : {};
+    return view && view.node === undefined ? { p: this.#pauseAction(view) } : {};
   }
 
   #pauseAction(view) {
@@ -93,13 +93,15 @@ export class ThreadView {
   }
 
   #showHead(view) {
-    const key = `${view.state} ${view.members?.all}`;
+    const key = `${view.state} ${view.members?.all} ${view.node?.http}`;
     if (this.#said === key) return;
     this.#said = key;
     const isPaused = view.state === "paused" || view.state === "pausing";
     fill(
       this.#head, h("h2", {}, this.#name), stateLabel(view.state),
-      actionButton(this.#context, this.#pauseAction(view), isPaused ? "Resume" : "Pause"));
+      view.node === undefined
+        ? actionButton(this.#context, this.#pauseAction(view), isPaused ? "Resume" : "Pause")
+        : pageLink(view.node?.http, link("threads", this.#name)));
   }
 
   #drawLanes(view) {

@@ -69,6 +69,7 @@ export class ThreadsView {
   actionsOf(row) {
     const name = row.dataset.row;
     const state = row.lane.element.dataset.state;
+    if (state === "elsewhere") return {};
     return {
       p: pauseAction(this.#context.api, name, state === "paused" || state === "pausing"),
     };

@@ -3,7 +3,7 @@
 
 import { commandLine } from "./dialog.js";
 import { fill, h, morph, show } from "./dom.js";
-import { fault, jobLink, momentLabel, nothing, stateLabel, table } from "./parts.js";
+import { fault, jobLink, momentLabel, nothing, pageLink, stateLabel, table } from "./parts.js";
 import { workerctl } from "./shell.js";
 import { count, duration, plain, shown } from "./text.js";
 
@@ -94,11 +94,12 @@ export class WorkersView {
     const now = this.#context.live.state.now();
     fill(this.#nodesMoment, "as of ", momentLabel(now, now));
     morph(this.#nodes, table(
-      "Nodes", ["Node", "State", "Trusted", "Since", "Address", "HTTP"],
+      "Nodes", ["Node", "State", "Trusted", "Since", "Address", "HTTP", "Threads"],
       nodes.map((node) => h("tr", {},
         h("th", { scope: "row" }, shown(node.name)), h("td", {}, stateLabel(node.state)),
         h("td", {}, trustOf(node)), h("td", {}, momentLabel(node.since, now)),
-        h("td", {}, shown(node.address) || "–"), h("td", {}, shown(node.http) || "–")))));
+        h("td", {}, shown(node.address) || "–"), h("td", {}, pageLink(node.http)),
+        h("td.long", {}, node.threads?.join(", ") || "–")))));
   }
 
   #showWorkers(workers) {
@@ -128,8 +129,8 @@ export class WorkersView {
 }
 
 /** Whether the jobs are in a database, which other daemons may share. */
-function sharesStore({ state, epoch }) {
-  return state === "waits" || epoch !== null;
+function sharesStore({ state, epoch, threads }) {
+  return state === "waits" || epoch !== null || threads !== undefined;
 }
 
 function trustOf({ trusted }) {

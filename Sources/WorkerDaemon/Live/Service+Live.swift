@@ -124,6 +124,7 @@ extension Service {
         if let oldest = driver.scheduler.oldestWaiting(of: known) {
             row.entries.append(entry("oldest", .integer(Int(oldest))))
         }
+        addOwner(of: group.name, to: &row)
         addHoldUp(of: group.name, to: &row)
         if let figures = driver.figures {
             let waits = figures.waits[figures.pools.place(of: known.index)]
@@ -181,6 +182,22 @@ extension Service {
         addHoldUp(of: member.name, to: &row)
         look.parts.append((row.subject, counts))
         look.threads.append((row, driver.figures?.timelines.line(ofThread: member.name)))
+    }
+
+    /// Adds the node that has a thread or pool, if it is not this one.
+    private func addOwner(of group: String, to row: inout LiveRow) {
+        switch owners?.owner(of: group) {
+        case nil, .here?: break
+        case .nobody?: row.entries.append(entry("node", .null))
+        case .node(let node)?:
+            row.entries.append(
+                entry(
+                    "node",
+                    .map([
+                        entry("name", text(node.name)),
+                        entry("http", node.requests.map { text($0) } ?? .null),
+                    ])))
+        }
     }
 
     private func addHoldUp(of thread: String, to row: inout LiveRow) {

@@ -29,6 +29,7 @@ extension Service {
             guard let owners else { return }
             let nodes = owners.others
             for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
+            driver.live?.touched()
         }
     }
 

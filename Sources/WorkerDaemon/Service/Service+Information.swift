@@ -30,6 +30,7 @@ extension Service {
             ("Backups", { self.backups.figures }),
             ("Submitted", { self.submitted.figures }),
             ("Threads", { self.threadLines.filter { user.scope.has(thread: $0.0) } }),
+            ("Nodes", { self.nodeLines(for: user) }),
             ("Loop", { self.loopLines }), ("Cluster", { [("cluster_enabled", "0")] }),
             // The databases that have keys.
             ("Keyspace", { [] }),
@@ -136,6 +137,20 @@ extension Service {
                 )
             }
         } + driver.scheduler.queues.orphans.threads.map { ($0.name, "orphaned=\($0.count)") }
+    }
+
+    /// The nodes that work together, and which of this node's threads and pools each has.
+    private func nodeLines(for user: User) -> [(String, String)] {
+        guard let owners else { return [] }
+        let names = driver.groups.map(\.name).filter { user.scope.has(thread: $0) }
+        let own = "name=\(nodeName),trusted=\(driver.store.isTrusted ? 1 : 0)"
+        let all =
+            [(ThreadOwner.here, own)]
+            + owners.others.sorted { $0.name < $1.name }.map { (.node($0), "name=\($0.name)") }
+        return all.enumerated().map { index, node in
+            let threads = names.filter { owners.owner(of: $0) == node.0 }
+            return ("node\(index)", "\(node.1),threads=\(threads.joined(separator: " "))")
+        }
     }
 
     private var loopLines: [(String, String)] {
