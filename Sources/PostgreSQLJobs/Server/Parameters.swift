@@ -132,8 +132,8 @@ struct ArrayParameter {
 extension [UInt8] {
     /// Appends a number, its highest byte first.
     mutating func append(bigEndian value: some FixedWidthInteger) {
-        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: value >> shift))
-        }
+        // SAFETY: the bytes of a value on the stack are copied before it ends. Byte by byte, the
+        // numbers of a job took a third of the thread's instructions.
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
     }
 }

@@ -27,6 +27,7 @@ extension Service {
     func followOwners() {
         owners?.whenChanged = { [unowned self] in
             guard let owners else { return }
+            recentOwnThread = []
             let nodes = owners.others
             for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
             driver.live?.touched()
@@ -81,7 +82,14 @@ extension Service {
     ) throws(WireError) -> CommandWay {
         switch target {
         case .here: return .here
-        case .thread(let place): return way(toThread: command.text(at: place), owners)
+        case .thread(let place) where command.isEqual(to: recentOwnThread, at: place): return .here
+        case .thread(let place):
+            let name = command.text(at: place)
+            let way = way(toThread: name, owners)
+            if owners.owner(of: ThreadGroup.name(of: name)) == .here {
+                recentOwnThread = command.bytes(at: place)
+            }
+            return way
         case .job(let place):
             // A wrong number is refused when the command is executed.
             guard let id = JobID(bytes: command[place]) else { return .here }

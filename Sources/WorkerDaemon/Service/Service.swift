@@ -107,9 +107,16 @@ final class Service: SessionDelegate {
         _read { yield unsafe uncheckedRecentNames }
         _modify { yield unsafe &uncheckedRecentNames }
     }
+    /// A thread that this node has among those that work together, as a command named it; empty if
+    /// none was named since owners have changed.
+    var recentOwnThread: [UInt8] {
+        _read { yield unsafe uncheckedRecentOwnThread }
+        _modify { yield unsafe &uncheckedRecentOwnThread }
+    }
     // SAFETY: confined to the loop's thread; a change of one calls nothing that looks at it. Each
     // job or answer looks at all of them, and mostly finds them empty or the same.
     @exclusivity(unchecked) private var uncheckedRecentNames = RecentNames()
+    @exclusivity(unchecked) private var uncheckedRecentOwnThread: [UInt8] = []
     @exclusivity(unchecked) private var uncheckedOpenAnswers: [ReplyToken: OpenAnswer] = [:]
     @exclusivity(unchecked) private var uncheckedWantedOutputs: [ReplyToken: Int] = [:]
     @exclusivity(unchecked) private var uncheckedScopeChecks: [ReplyToken: (ReplyToken) -> Void] =
