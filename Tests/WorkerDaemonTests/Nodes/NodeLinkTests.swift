@@ -26,6 +26,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `follows a thread to its new owner`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.perform("one", "echo", "x") == 1)
+            #expect(try client.perform("one", "echo", "x") == 2)
+            try nodes.own(["one": 1])
+            #expect(try client.perform("one", "echo", "x") == 1_000_001)
+            try nodes.own(["one": 0])
+            #expect(try client.perform("one", "echo", "x") == 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `keeps the order of answers of a pipeline between two owners`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
