@@ -68,8 +68,11 @@ struct ArrayParameter {
 
     mutating func append(_ value: Int64?) {
         guard let value else { return appendNull() }
-        contents.append(bigEndian: 8 as Int32)
-        contents.append(bigEndian: value)
+        contents.append(
+            bigEndian: (
+                8, UInt32(truncatingIfNeeded: value >> 32), UInt32(truncatingIfNeeded: value)
+            )
+        )
         count += 1
     }
 
@@ -135,5 +138,12 @@ extension [UInt8] {
         // SAFETY: the bytes of a value on the stack are copied before it ends. Byte by byte, the
         // numbers of a job took a third of the thread's instructions.
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
+    }
+
+    /// Appends three numbers at once.
+    fileprivate mutating func append(bigEndian words: (UInt32, UInt32, UInt32)) {
+        let bytes = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
+        // SAFETY: as above; the elements of a tuple of one type have no gaps.
+        unsafe Swift.withUnsafeBytes(of: bytes) { unsafe append(contentsOf: $0) }
     }
 }
