@@ -43,6 +43,18 @@ package import Kernel
             decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
+    /// The SHA-256 digest of its DER form, in hexadecimal.
+    var fingerprint: String {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: CUnsignedInt = 0
+        let isDone = unsafe X509_digest(pointer, EVP_sha256(), &digest, &count) == 1
+        require(isDone, "OpenSSL computes the digest of a certificate")
+        return digest.prefix(Int(count)).map {
+            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+        }
+        .joined()
+    }
+
     /// From when on, and until when, it is valid.
     var validity: CertificateValidity? {
         guard let start = unsafe Self.moment(X509_get0_notBefore(pointer)),

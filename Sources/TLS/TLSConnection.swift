@@ -30,6 +30,8 @@ package import Kernel
     package private(set) var holdsInput = false
     /// Why the connection is of no use.
     private var fault: TLSError?
+    /// The fingerprint of the one certificate that the server may have; nil if authorities decide.
+    private var pin: String?
 
     /// The server's end.
     ///
@@ -61,6 +63,22 @@ package import Kernel
         ErrorQueue.clear()
     }
 
+    /// The client's end, with a server that is known by its certificate: authority, name and time
+    /// don't count.
+    ///
+    /// - Parameters:
+    ///   - socket: non-blocking; lives longer than this.
+    ///   - fingerprint: the SHA-256 digest of the certificate, in hexadecimal. With another one
+    ///     the handshake fails, and nothing can be written.
+    package convenience init(
+        client context: TLSContext, _ socket: borrowing Descriptor, pinnedTo fingerprint: String
+    ) throws(TLSError) {
+        try self.init(context, socket)
+        pin = fingerprint
+        unsafe SSL_set_connect_state(pointer)
+        unsafe SSL_set_verify(pointer, SSL_VERIFY_NONE, nil)
+    }
+
     private init(_ context: TLSContext, _ socket: borrowing Descriptor) throws(TLSError) {
         ErrorQueue.clear()
         guard let pointer = unsafe SSL_new(context.pointer) else { throw ErrorQueue.take() }
@@ -83,6 +101,7 @@ package import Kernel
         ErrorQueue.clear()
         let result = unsafe SSL_do_handshake(pointer)
         if result == 1 {
+            try checkPin()
             isEstablished = true
             // Commands may have come with the last part of the handshake.
             holdsInput = true
@@ -90,6 +109,17 @@ package import Kernel
         }
         guard let need = try need(after: result, errno) else { throw fail(.hungUp) }
         handshakeNeed = need
+    }
+
+    /// Checks that the server has the one certificate that it may have; its key was proved.
+    private func checkPin() throws(TLSError) {
+        guard let pin else { return }
+        let found = unsafe SSL_get1_peer_certificate(pointer).map {
+            unsafe Certificate(owning: $0).fingerprint
+        }
+        guard found == pin else {
+            throw fail(.otherCertificate(fingerprint: found ?? "none"))
+        }
     }
 
     /// Reads the bytes that have arrived into the free room of a buffer.
@@ -241,7 +271,8 @@ package import Kernel
         default:
             let error = ErrorQueue.take()
             let check = Int32(unsafe SSL_get_verify_result(pointer))
-            guard !isEstablished, check != X509_V_OK, case .fault(let reason) = error else {
+            let isChecked = !isEstablished && pin == nil
+            guard isChecked, check != X509_V_OK, case .fault(let reason) = error else {
                 throw fail(error)
             }
             let cause = unsafe String(cString: X509_verify_cert_error_string(Int(check)))

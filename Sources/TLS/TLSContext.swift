@@ -17,6 +17,8 @@ internal import COpenSSL
 
     /// The time in which the server's certificate is valid; nil of a client.
     package let validity: CertificateValidity?
+    /// The SHA-256 digest of the server's certificate, in hexadecimal; nil of a client.
+    package let fingerprint: String?
 
     /// For version 1.2; those of 1.3 are all fine.
     private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -70,6 +72,7 @@ internal import COpenSSL
         let key = try PrivateKey(pem: files.key)
         unsafe (pointer, socketMethod) = Self.make(TLS_server_method())
         validity = chain[0].validity
+        fingerprint = chain[0].fingerprint
         try use(chain, key)
         unsafe copenssl_keep_no_sessions(pointer)
         unsafe SSL_CTX_set_session_id_context(
@@ -81,25 +84,39 @@ internal import COpenSSL
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | required, nil)
     }
 
+    /// For the client's end of connections to servers that are known by their certificates.
+    ///
+    /// It trusts no authority and has no certificate of its own.
+    package init() {
+        unsafe (pointer, socketMethod) = Self.make(TLS_client_method())
+        validity = nil
+        fingerprint = nil
+        unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    }
+
+    /// The same, with a certificate of its own.
+    ///
+    /// - Parameter identity: the client's certificate and key in PEM.
+    /// - Throws: which of them is of no use, and why.
+    package convenience init(
+        identity: (certificate: [UInt8], key: [UInt8])
+    ) throws(TLSFileError) {
+        let chain = try Self.certificates(identity.certificate, .certificate)
+        let key = try PrivateKey(pem: identity.key)
+        self.init()
+        try use(chain, key)
+    }
+
     /// For the client's end of connections.
     ///
     /// - Parameters:
     ///   - authorities: trusted certificates in PEM; nil for those of this machine.
     ///   - identity: the client's own certificate and key in PEM; nil for none.
     /// - Throws: which of them is of no use, and why.
-    package init(
+    package convenience init(
         trusting authorities: [UInt8]?, identity: (certificate: [UInt8], key: [UInt8])? = nil
     ) throws(TLSFileError) {
-        let chain = try identity.map { (identity) throws(TLSFileError) in
-            try Self.certificates(identity.certificate, .certificate)
-        }
-        let key = try identity.map { (identity) throws(TLSFileError) in
-            try PrivateKey(pem: identity.key)
-        }
-        unsafe (pointer, socketMethod) = Self.make(TLS_client_method())
-        validity = nil
-        if let chain, let key { try use(chain, key) }
-        unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+        if let identity { try self.init(identity: identity) } else { self.init() }
         if let authorities {
             try trust(authorities)
         } else {

@@ -12,6 +12,8 @@ package enum TLSError: Error, Equatable, Sendable, CustomStringConvertible {
     case hungUp
     /// The other end speaks no TLS.
     case plaintext
+    /// The server has another certificate than the one of this fingerprint, which was expected.
+    case otherCertificate(fingerprint: String)
     /// Another reason, as OpenSSL calls it.
     case fault(String)
 
@@ -20,6 +22,7 @@ package enum TLSError: Error, Equatable, Sendable, CustomStringConvertible {
         case .system(let error): error.description
         case .hungUp: "the other end hung up during the TLS handshake"
         case .plaintext: "plaintext came, and no TLS"
+        case .otherCertificate(let found): "the server has another certificate, SHA-256 \(found)"
         case .fault(let reason): "TLS: \(reason)"
         }
     }

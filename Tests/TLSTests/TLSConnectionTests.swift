@@ -179,6 +179,35 @@ import Testing
         #expect(Self.text(forged.server).contains("certificate verify failed"))
     }
 
+    @Test func `pinned to a certificate trusts it whatever its authority, name and time`() throws {
+        let issued = try TestAuthority().issue("old", for: "DNS:elsewhere", days: -1)
+        let server = try TLSContext.testServer(issued)
+        let pin = try #require(server.fingerprint)
+        let digest = try ProgramRun(
+            "/bin/sh",
+            ["-c", "openssl x509 -in \(issued.certificate) -outform DER | sha256sum"])
+        #expect(digest.output.hasPrefix("\(pin) "), "\(digest.output)")
+        let pair = try TLSPair(server: server, client: TLSContext(), pin: pin)
+        try pair.shakeHands()
+        #expect(try pair.client.write([1, 2]) == .wrote(2))
+        #expect(try pair.server.read(atMost: 10).bytes == [1, 2])
+    }
+
+    @Test func `pinned to a certificate sends nothing to another one`() throws {
+        let (server, other) = (try TLSContext.testServer(), try TLSContext.testServer())
+        let pair = try TLSPair(server: server, client: TLSContext(), pin: other.fingerprint)
+        let fault = TLSError.otherCertificate(fingerprint: try #require(server.fingerprint))
+        #expect(pair.faults().client == fault)
+        #expect(!pair.client.tls.isEstablished)
+        #expect(throws: fault) { try pair.client.write([1]) }
+        #expect(throws: fault) { try pair.client.read(atMost: 1) }
+    }
+
+    @Test func `trusts nobody if it is neither pinned nor told an authority`() throws {
+        let pair = try TLSPair(client: TLSContext())
+        #expect(Self.text(pair.faults().client).contains("certificate verify failed"))
+    }
+
     private static func text(_ error: TLSError?) -> String { error.map { "\($0)" } ?? "no fault" }
 }
 

@@ -61,13 +61,14 @@ final class TLSEnd {
     func write(_ bytes: [UInt8]) throws -> WriteResult { try tls.write(bytes.span) }
 }
 
-/// A client and a server.
+/// A client and a server; the client knows the server by its name, or by its certificate's pin.
 struct TLSPair {
     let client: TLSEnd
     let server: TLSEnd
 
     init(
-        server: TLSContext? = nil, client: TLSContext? = nil, name: String = "localhost"
+        server: TLSContext? = nil, client: TLSContext? = nil, name: String = "localhost",
+        pin: String? = nil
     ) throws {
         let server = try server ?? .testServer()
         let client = try client ?? .testClient()
@@ -77,8 +78,11 @@ struct TLSPair {
         }
         guard let serverEnd else { throw Unexpected("there is no server's end") }
         self.server = serverEnd
-        self.client = try TLSEnd(socket) {
-            try TLSConnection(client: client, $0, toServer: name)
+        self.client = try TLSEnd(socket) { socket in
+            guard let pin else {
+                return try TLSConnection(client: client, socket, toServer: name)
+            }
+            return try TLSConnection(client: client, socket, pinnedTo: pin)
         }
     }
 

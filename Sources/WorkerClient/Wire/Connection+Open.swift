@@ -89,7 +89,7 @@ extension Connection {
         let advice =
             switch error {
             case .plaintext, .hungUp, .system: "does this door of the daemon have listen.tls?"
-            case .fault:
+            case .otherCertificate, .fault:
                 "--cacert names the file of the certificate's authority, --tls-name the name in it"
             }
         return .notConnected(

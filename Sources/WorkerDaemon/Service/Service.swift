@@ -323,7 +323,7 @@ final class Service: SessionDelegate {
             log.debug("client \(session.number): \(tls.version), \(tls.cipher)\(subject)")
         // A client that changed its mind, or a probe of the port.
         case .hungUp, .system: break
-        case .plaintext, .fault:
+        case .plaintext, .otherCertificate, .fault:
             warningOfTLS.happened(from: "\(session.ends): \(fault.map { "\($0)" } ?? "")")
         }
     }
