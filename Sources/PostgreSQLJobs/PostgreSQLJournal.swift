@@ -152,6 +152,10 @@ package final class PostgreSQLJournal: JournalStore {
         ask(answer) { store throws(StoreFault) in try store.nodes() }
     }
 
+    package func show(_ card: NodeCard) {
+        ask({ _ in }) { store throws(StoreFault) in try store.show(card) }
+    }
+
     package func askForThread(
         of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void
     ) {

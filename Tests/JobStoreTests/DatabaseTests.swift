@@ -71,7 +71,7 @@ struct `A database` {
                 SELECT count(*) FROM workerd.submitted;
                 SELECT count(*) FROM workerd.nodes;
                 SELECT timeline FROM workerd.seats
-                """, at: address) == "5\nt\n1\n1\n1\n")
+                """, at: address) == "6\nt\n1\n1\n1\n")
     }
 
     @Test func `whose schema is another program's is refused`() throws {

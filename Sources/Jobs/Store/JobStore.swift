@@ -89,6 +89,11 @@ package protocol JobStore: AnyObject, Sendable {
     /// - Parameter answer: gets them, on any thread; nil if only this daemon can have the store.
     func askForNodes(_ answer: @escaping @Sendable (Result<StoreNodes?, StoreFault>) -> Void)
 
+    /// Shows other daemons another card of this one from now on, also over connections to come.
+    ///
+    /// Does not block.
+    func show(_ card: NodeCard)
+
     /// Finds out which thread has a job, if daemons share the threads.
     ///
     /// Does not block.
@@ -126,6 +131,9 @@ extension JobStore {
     ) {
         answer(.success(nil))
     }
+
+    /// Nothing: no other daemon can have the store, unless it says otherwise.
+    package func show(_ card: NodeCard) {}
 
     /// Nil: this daemon has all threads, unless the store says otherwise.
     package func askForThread(

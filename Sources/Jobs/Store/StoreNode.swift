@@ -1,5 +1,18 @@
 // The daemons that share a store. Pure.
 
+/// The certificate of a daemon's door for commands, by which others know that door.
+package struct NodeCertificate: Sendable, Equatable {
+    /// The SHA-256 digest of the certificate, in hexadecimal.
+    package var fingerprint: String
+    /// Whether the door refuses clients that have no certificate of their own.
+    package var requiresClient: Bool
+
+    package init(fingerprint: String, requiresClient: Bool = false) {
+        self.fingerprint = fingerprint
+        self.requiresClient = requiresClient
+    }
+}
+
 /// A daemon's words about itself for the others that share its store.
 package struct NodeCard: Sendable, Equatable {
     /// A place where others reach a daemon.
@@ -25,6 +38,8 @@ package struct NodeCard: Sendable, Equatable {
     package var threads: [String] = []
     /// The secret of its links, for the others; nil if it takes none.
     package var linkSecret: String?
+    /// The certificate of its door `commands`; nil without TLS.
+    package var certificate: NodeCertificate?
 
     package init(
         name: String, commands: Place? = nil, requests: Place? = nil, linkSecret: String? = nil
@@ -54,6 +69,8 @@ package struct StoreNode: Sendable, Equatable {
     package var threads: [String] = []
     /// The secret that it asks for over links, as on its card.
     package var linkSecret: String?
+    /// The certificate of its door, as on its card.
+    package var certificate: NodeCertificate?
 
     package init(
         id: Int64, name: String, commands: String?, requests: String?, startedAt: Int64,

@@ -332,6 +332,12 @@ final class PostgreSQLStore: JournalTables {
         return try seat.nodes()
     }
 
+    /// Shows other daemons another card; if the database is away, with the next look at them.
+    func show(_ card: NodeCard) throws(StoreFault) {
+        seat.entry.change(to: card)
+        _ = try nodes()
+    }
+
     /// The connection of the seat.
     ///
     /// - Throws: `away` also while a transaction is undecided: its results come first.

@@ -41,6 +41,21 @@ extension ServerSchema {
         """,
     ]
 
+    static let encryptedLinks = [
+        """
+        ALTER TABLE workerd.links ADD COLUMN certificate text,
+            ADD COLUMN requires_client boolean NOT NULL DEFAULT false
+        """,
+        """
+        COMMENT ON COLUMN workerd.links.certificate IS
+            'The SHA-256 digest of its door''s certificate, in hexadecimal, if that has TLS.'
+        """,
+        """
+        COMMENT ON COLUMN workerd.links.requires_client IS
+            'Whether that door refuses clients without a certificate.'
+        """,
+    ]
+
     /// How a thread has come to its seat, as `workerd.threads.moved` says it.
     enum Moved: Int64 {
         /// The daemon of the seat has its jobs.

@@ -7,7 +7,7 @@
 enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
-        tables + notes + views, submitting, nodes, timelines, sharing,
+        tables + notes + views, submitting, nodes, timelines, sharing, encryptedLinks,
     ]
 
     /// The version that this program makes.

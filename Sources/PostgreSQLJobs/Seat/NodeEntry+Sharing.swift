@@ -28,24 +28,25 @@ extension NodeEntry {
                 n.seat::bigint AS first,
                 (extract(epoch FROM n.started_at) * 1000)::bigint AS second, 0::bigint AS third,
                 n.name AS name, n.commands AS commands, n.requests AS requests,
-                array_to_string(n.threads, ',') AS threads, links.secret AS secret
+                array_to_string(n.threads, ',') AS threads, links.secret AS secret,
+                links.certificate AS certificate, links.requires_client AS requires_client
             FROM workerd.nodes n LEFT JOIN workerd.links ON links.node = n.id
             WHERE EXISTS (SELECT FROM locks
                 WHERE classid = $1::bigint::oid AND objid = n.id::oid)
             UNION ALL SELECT \(Kind.thread.rawValue), 0, seat, moved, 0, name, NULL, NULL, NULL,
-                NULL
+                NULL, NULL, NULL
             FROM workerd.threads
             UNION ALL SELECT \(Kind.seat.rawValue), s.id,
                 EXISTS (SELECT FROM locks
                     WHERE classid = $2::bigint::oid AND objid = s.id::oid)::integer,
                 (taken_at > pg_postmaster_start_time())::integer,
                 (s.system <> present.system OR s.timeline <> present.timeline)::integer,
-                '', NULL, NULL, NULL, NULL
+                '', NULL, NULL, NULL, NULL, NULL, NULL
             FROM workerd.seats s, present WHERE s.id > 1
             UNION ALL SELECT \(Kind.server.rawValue),
                 (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
                     )::bigint,
-                0, 0, 0, '', NULL, NULL, NULL, NULL
+                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL
             ORDER BY kind, name, id
             """, parameters)
         var nodes: [StoreNode] = []
@@ -78,6 +79,9 @@ extension NodeEntry {
         node.seat = seat
         node.threads = row.optionalText(8)?.split(separator: ",").map(String.init) ?? []
         node.linkSecret = row.optionalText(9)
+        node.certificate = row.optionalText(10).map {
+            NodeCertificate(fingerprint: $0, requiresClient: row.isTrue(11))
+        }
         return node
     }
 }

@@ -12,7 +12,9 @@ internal import Journals
 ///
 /// - Thread: the journal's.
 final class NodeEntry {
-    private let card: NodeCard
+    private var card: NodeCard
+    /// Whether the tables have an earlier card.
+    private var isOutdated = false
     /// The number of this run, the same over all sessions with a server and its timeline.
     private var id: Int64?
     /// The session that holds its lock.
@@ -31,6 +33,19 @@ final class NodeEntry {
         ).first?.isTrue(0)
         guard isLocked == true else { return }
         holder = connection
+        try write(as: number, on: connection)
+        var locks = Parameters()
+        locks.add(Int64(ServerSchema.nodeLockClass))
+        _ = try connection.rows(
+            """
+            DELETE FROM workerd.nodes n WHERE NOT EXISTS (SELECT FROM pg_locks l
+                WHERE l.locktype = 'advisory' AND l.database = \(Self.database)
+                    AND l.classid = $1::bigint::oid AND l.objid = n.id::oid)
+            """, locks)
+    }
+
+    /// Writes name and places.
+    private func write(as number: Int64, on connection: ServerConnection) throws(ServerError) {
         var row = Parameters()
         row.add(number)
         row.add(card.name)
@@ -43,14 +58,23 @@ final class NodeEntry {
             ON CONFLICT (id) DO UPDATE SET name = excluded.name, commands = excluded.commands,
                 requests = excluded.requests
             """, row)
-        var locks = Parameters()
-        locks.add(Int64(ServerSchema.nodeLockClass))
-        _ = try connection.rows(
-            """
-            DELETE FROM workerd.nodes n WHERE NOT EXISTS (SELECT FROM pg_locks l
-                WHERE l.locktype = 'advisory' AND l.database = \(Self.database)
-                    AND l.classid = $1::bigint::oid AND l.objid = n.id::oid)
-            """, locks)
+    }
+
+    /// Has another card from the next `enter` or `renew` on.
+    func change(to card: NodeCard) {
+        guard card != self.card else { return }
+        self.card = card
+        isOutdated = true
+    }
+
+    /// Writes a card that has changed.
+    ///
+    /// - Parameter seat: as of `enter(on:sharing:)`.
+    func renew(on connection: ServerConnection, sharing seat: Int64?) throws(ServerError) {
+        guard isOutdated, let id, holder === connection else { return }
+        try write(as: id, on: connection)
+        if let seat { try share(seat, on: connection) }
+        isOutdated = false
     }
 
     /// A place of another machine is of no use if it is a loopback address, unless the server is on
@@ -98,10 +122,14 @@ final class NodeEntry {
         var link = Parameters()
         link.add(id)
         link.add(card.linkSecret ?? "")
+        link.add(card.certificate?.fingerprint)
+        link.add(card.certificate?.requiresClient ?? false)
         _ = try connection.rows(
             """
-            INSERT INTO workerd.links (node, secret) VALUES ($1::bigint, $2::text)
-            ON CONFLICT (node) DO UPDATE SET secret = excluded.secret
+            INSERT INTO workerd.links (node, secret, certificate, requires_client)
+            VALUES ($1::bigint, $2::text, $3::text, $4::boolean)
+            ON CONFLICT (node) DO UPDATE SET secret = excluded.secret,
+                certificate = excluded.certificate, requires_client = excluded.requires_client
             """, link)
         _ = try connection.rows(
             "DELETE FROM workerd.links WHERE node NOT IN (SELECT id FROM workerd.nodes)")

@@ -341,7 +341,8 @@ final class Seat {
     func nodes() throws(StoreFault) -> StoreNodes {
         let connection = try connected()
         return try asking { () throws(ServerError) in
-            try isShared ? NodeEntry.sharing(on: connection) : entry.all(on: connection)
+            try entry.renew(on: connection, sharing: isShared ? number : nil)
+            return try isShared ? NodeEntry.sharing(on: connection) : entry.all(on: connection)
         }
     }
 

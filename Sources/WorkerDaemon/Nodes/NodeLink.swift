@@ -1,8 +1,8 @@
 // A connection to another node, over which the commands of one client are passed on. The other node
 // sees the client through it: its limits, its watches and the jobs that it has taken.
 //
-//     connecting ──▶ greeting: mark, LINK ──▶ open: commands out, answers and pushes in ──▶ closed
-//         └──────────────┴── fault: nothing of the client was sent, so it may be tried again
+//     opening ──▶ open: commands out, answers and pushes in ──▶ closed
+//        └── fault: nothing of the client was sent, so it may be tried again
 //
 // A command is sent once. If the link breaks while an answer is owed, it is not known whether the
 // command was executed, and the client's connection is closed.
@@ -37,11 +37,9 @@ enum OwedAnswer {
 /// A connection of a client's session to another node.
 ///
 /// Confined to its session's loop.
-final class NodeLink {
-    private enum State { case connecting, greeting, open, leaving, closed }
+final class NodeLink: SocketReader {
+    private enum State { case opening, open, leaving, closed }
 
-    /// How long a node may take to answer LINK.
-    private static let greetingPatience = Duration.seconds(3)
     /// How long a node may take for its part of an answer.
     static let partPatience = Duration.seconds(2)
     /// How long the commands of a client that has left may be on their way.
@@ -53,8 +51,9 @@ final class NodeLink {
     let node: StoreNode
     private weak var links: SessionLinks?
     private let loop: ThreadRunLoop
-    private var state = State.connecting
-    private var socket: Session.Socket?
+    private var state = State.opening
+    private var opening: LinkOpening?
+    private(set) var socket: Session.Socket?
     private var port: ThreadRunLoop.Port?
     private var output = OutputQueue()
     private var replies: ReplyFramer
@@ -95,51 +94,40 @@ final class NodeLink {
     // MARK: - Opening
 
     /// Begins to connect.
-    func open(_ address: SocketAddress) {
-        do throws(SystemError) {
-            let descriptor = try address.beginConnecting()
-            let number = descriptor.number
-            socket = try? Session.Socket(descriptor)
+    func open(_ target: LinkTarget, _ handshakes: HandshakeRound) {
+        let opening = LinkOpening(to: node, at: target, as: userName, on: loop, handshakes)
+        self.opening = opening
+        opening.begin { [weak self] in self?.opened($0) }
+    }
+
+    private func opened(_ result: Result<LinkOpening.Accepted, LinkFault>) {
+        opening = nil
+        do {
+            let accepted = try result.get()
+            (socket, number) = (accepted.socket, accepted.number)
             let link = Confined(self, to: loop)
-            let port = ThreadRunLoop.Port(watching: number, for: .writable) { _, readiness in
-                link.value.handle(readiness, address)
-            }
+            let port = ThreadRunLoop.Port(
+                watching: accepted.socket.descriptor.number, for: .readable
+            ) { _, readiness in link.value.handle(readiness) }
             self.port = port
             try loop.add(port)
         } catch {
-            return failSoon("\(error)")
+            let (links, fault) = (links, error as? LinkFault ?? LinkFault(reason: "\(error)"))
+            close()
+            links?.linkFailed(self, fault)
+            return
         }
-        endAt(Self.greetingPatience) { $0.fail("it does not answer") }
-    }
-
-    /// The session is in the middle of a command.
-    private func failSoon(_ reason: String) {
-        endAt(.zero) { $0.fail(reason) }
-    }
-
-    private func handle(_ readiness: Readiness, _ address: SocketAddress) {
-        if state == .connecting {
-            do throws(SystemError) {
-                try socket?.descriptor.checkConnected(to: address)
-            } catch {
-                return fail("\(error)")
-            }
-            state = .greeting
-            output.tail += RelayMark.bytes
-            greet()
-        }
-        if readiness.contains(.writable) { flush() }
-        if !readiness.isDisjoint(with: [.readable, .closed]) { read() }
+        state = .open
+        links?.linkOpened(self)
         updateInterest()
     }
 
-    /// Tells the other node for whom commands are.
-    private func greet() {
-        guard let links else { return }
-        userName = links.session.user.name
-        CommandWriter.write(
-            ["LINK", .text(node.linkSecret ?? ""), .text(userName)], to: &output.tail)
-        owed.append(.own)
+    func handle(_ readiness: Readiness) {
+        guard let socket else { return }
+        let possible = socket.meaning(of: readiness)
+        if possible.contains(.writable) { flush() }
+        if possible.contains(.readable) || readiness.contains(.closed) { read() }
+        updateInterest()
     }
 
     // MARK: - Commands
@@ -171,8 +159,9 @@ final class NodeLink {
     func follow() {
         guard state == .open, let session = links?.session else { return }
         if userName != session.user.name {
-            greet()
-            scheduleFlush()
+            userName = session.user.name
+            output.tail += LinkOpening.greeting(to: node, as: userName)
+            owe(.own)
         }
         guard version != session.writer.version else { return }
         version = session.writer.version
@@ -199,7 +188,7 @@ final class NodeLink {
     }
 
     private func flush() {
-        guard let socket, state != .connecting else { return }
+        guard let socket else { return }
         do throws(TLSError) {
             let isAllSent = try output.send(to: socket)
             // Closed with answers unread, it would take commands with it that are on their way.
@@ -246,7 +235,7 @@ final class NodeLink {
             return fail(RESPValue(reply: reply)?.refusal ?? "it has said more than it was asked")
         }
         isLate = false
-        if state == .open { endLimit() }
+        endLimit()
         switch first {
         case .answer(let slot): links?.session.fill(slot, encoded: reply)
         case .part(_, _, let take): take(RESPValue(reply: reply) ?? .null)
@@ -258,18 +247,12 @@ final class NodeLink {
     }
 
     private func takeOwn(_ reply: RESPValue) {
-        if let refusal = reply.refusal { return refuse(refusal, reply) }
+        if reply.refusal != nil { return refuse(reply) }
         if let number = reply.integer { self.number = number }
-        guard state == .greeting else { return }
-        state = .open
-        endLimit()
-        links?.linkOpened(self)
     }
 
     /// The other node does not serve the client's user, and has executed nothing behind LINK.
-    private func refuse(_ refusal: String, _ reply: RESPValue) {
-        let isOfUser = reply.errorWord == WireError.Word.noPerm.rawValue
-        guard state == .open else { return fail(refusal, isFinal: isOfUser) }
+    private func refuse(_ reply: RESPValue) {
         let (left, links) = (owed, links)
         owed.removeAll()
         close()
@@ -308,16 +291,14 @@ final class NodeLink {
     // MARK: - The end
 
     /// The link is of no use any more.
-    ///
-    /// - Parameter isFinal: whether another try is of no use either.
-    func fail(_ reason: String, isFinal: Bool = false) {
+    func fail(_ reason: String) {
         guard state != .closed else { return }
-        let hadClient = state == .open
-        let isMissed = hadClient && (isStateful || owesAnswers)
+        let wasOpening = state == .opening
+        let isMissed = !wasOpening && (isStateful || owesAnswers)
         let links = links
         close()
         guard let links else { return }
-        guard hadClient else { return links.linkFailed(self, reason, isFinal: isFinal) }
+        if wasOpening { return links.linkFailed(self, LinkFault(reason: reason)) }
         links.linkEnded(self)
         if isMissed { links.breakOff("the link to node \(node.name) broke: \(reason)") }
     }
@@ -337,6 +318,8 @@ final class NodeLink {
         guard state != .closed else { return }
         state = .closed
         endLimit()
+        opening?.close()
+        opening = nil
         port?.invalidate()
         port = nil
         socket = nil
@@ -348,11 +331,14 @@ final class NodeLink {
 
     /// Reads answers while the client takes them, and sends while there is something to send.
     func updateInterest() {
-        guard let port, state != .connecting else { return }
+        guard let port, let socket else { return }
         var interest: Readiness = []
-        if mayRead { interest.insert(.readable) }
+        if mayRead {
+            interest.insert(.readable)
+            readHeldInput(on: loop)
+        }
         if !output.isEmpty { interest.insert(.writable) }
-        port.interest = interest
+        port.interest = socket.need(for: interest)
     }
 
     private var mayRead: Bool {

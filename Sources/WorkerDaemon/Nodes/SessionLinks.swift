@@ -5,7 +5,6 @@
 // change, when a link opens and after a fault, and refused when its time is over.
 
 internal import Jobs
-internal import Kernel
 internal import RESP
 internal import RunLoops
 
@@ -31,9 +30,7 @@ final class SessionLinks {
 
     /// The last fault of a node's links.
     private struct Fault {
-        let reason: String
-        /// Whether another try is of no use.
-        let isFinal: Bool
+        let fault: LinkFault
         /// When the node is tried again.
         let end: Instant
     }
@@ -92,16 +89,23 @@ final class SessionLinks {
     func way(to node: StoreNode) throws(WireError) -> Way {
         if let link = links[node.id] {
             return link.isOpen
-                ? .open(link) : .none(faults[node.id]?.reason ?? "it is not connected yet")
+                ? .open(link) : .none(reason(of: node))
         }
-        if let fault = faults[node.id] {
-            if fault.isFinal {
+        if let last = faults[node.id] {
+            if let word = last.fault.word {
                 faults[node.id] = nil
-                throw WireError(.noPerm, fault.reason)
+                throw WireError(word, last.fault.reason)
             }
-            if loop.now < fault.end { return .none(fault.reason) }
+            if loop.now < last.end { return .none(last.fault.reason) }
         }
-        let address = try address(of: node)
+        let target: LinkTarget
+        do throws(LinkFault) {
+            target = try LinkTarget(node, service.certificates)
+        } catch {
+            if let word = error.word { throw WireError(word, error.reason) }
+            note(error, of: node)
+            return .none(error.reason)
+        }
         let limits = service.configuration.limits
         let link = NodeLink(
             to: node, of: self,
@@ -109,22 +113,16 @@ final class SessionLinks {
                 ReplyLimits().bulkByteCountMax, limits.outputBacklogBytes, limits.payloadBytes),
             on: loop)
         links[node.id] = link
-        link.open(address)
-        return .none(faults[node.id]?.reason ?? "it is not connected yet")
+        link.open(target, session.handshakes)
+        return .none(reason(of: node))
     }
 
-    private func address(of node: StoreNode) throws(WireError) -> SocketAddress {
-        guard let url = node.commands, let (address, isEncrypted) = Relay.read(url) else {
-            throw WireError(
-                .busy, "node \(node.name) has no address for others: set node.address there")
-        }
-        guard !isEncrypted else {
-            throw WireError(
-                .err,
-                "node \(node.name) serves at \(url), and commands are not passed on over TLS: "
-                    + "connect to it")
-        }
-        return address
+    private func reason(of node: StoreNode) -> String {
+        faults[node.id]?.fault.reason ?? "it is not connected yet"
+    }
+
+    private func note(_ fault: LinkFault, of node: StoreNode) {
+        faults[node.id] = Fault(fault: fault, end: loop.now.advanced(by: Self.connectPause))
     }
 
     func linkOpened(_ link: NodeLink) {
@@ -132,11 +130,9 @@ final class SessionLinks {
         tryAgain()
     }
 
-    func linkFailed(_ link: NodeLink, _ reason: String, isFinal: Bool) {
+    func linkFailed(_ link: NodeLink, _ fault: LinkFault) {
         links[link.node.id] = nil
-        let text = isFinal ? String(reason.drop { $0 != " " }.dropFirst()) : reason
-        faults[link.node.id] = Fault(
-            reason: text, isFinal: isFinal, end: loop.now.advanced(by: Self.connectPause))
+        note(fault, of: link.node)
         tryAgain()
     }
 

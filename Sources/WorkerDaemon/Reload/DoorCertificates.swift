@@ -1,6 +1,7 @@
 // The certificates and keys of the doors with TLS, read from their files at the start and at each
 // reload.
 
+internal import Jobs
 internal import Kernel
 internal import TLS
 
@@ -9,6 +10,8 @@ struct DoorCertificates: Sendable {
     /// The TLS of one door.
     private struct Entry: Sendable {
         let context: TLSContext
+        /// The client's end of links to nodes that require a certificate: this one.
+        let identity: TLSContext
         /// Digests of what it was made from, to know a change.
         let certificate: [UInt8]
         let key: [UInt8]
@@ -21,6 +24,8 @@ struct DoorCertificates: Sendable {
         }
     }
 
+    /// The client's end of links to nodes that require no certificate.
+    private let links = TLSContext()
     /// By the protocols of the doors: there is one TCP door for each.
     private var entries: [Dialect: Entry] = [:]
 
@@ -69,6 +74,19 @@ struct DoorCertificates: Sendable {
     func context(of door: DoorSetting) -> TLSContext? {
         guard case .tcp = door.place else { return nil }
         return entries[door.dialect]?.context
+    }
+
+    /// The certificate by which other nodes know the door for commands; nil for plaintext.
+    var ofNode: NodeCertificate? {
+        guard let entry = entries[.commands], let fingerprint = entry.context.fingerprint else {
+            return nil
+        }
+        return NodeCertificate(fingerprint: fingerprint, requiresClient: entry.requiresClient)
+    }
+
+    /// The client's end of links to a node; nil if that requires a certificate, and there is none.
+    func linkContext(to certificate: NodeCertificate) -> TLSContext? {
+        certificate.requiresClient ? entries[.commands]?.identity : links
     }
 
     /// When the certificate of a protocol's TCP door ends, in seconds of Unix time.
@@ -141,9 +159,10 @@ struct DoorCertificates: Sendable {
                 try contents(file, "\(setting).clients")
             },
             requiresClient: tls.requireClient)
-        let context: TLSContext
+        let (context, identity): (TLSContext, TLSContext)
         do throws(TLSFileError) {
             context = try TLSContext(serving: dialect == .requests ? .http : .redis, files)
+            identity = try TLSContext(identity: (files.certificate, files.key))
         } catch {
             let (key, file) =
                 switch error.part {
@@ -156,7 +175,7 @@ struct DoorCertificates: Sendable {
         let warning = context.validity?.warning(
             atUnixSeconds: WallClock.unixMilliseconds() / 1_000)
         let entry = Entry(
-            context: context, certificate: SHA256.digest(of: files.certificate),
+            context: context, identity: identity, certificate: SHA256.digest(of: files.certificate),
             key: SHA256.digest(of: files.key),
             authorities: files.authorities.map { SHA256.digest(of: $0) },
             requiresClient: files.requiresClient)

@@ -36,6 +36,7 @@ extension Service {
         backups.directory = configuration.backups
         applyLimits()
         closeOtherDoors(than: configuration.listen)
+        showCard()
         change.begin { [self] error in
             if let error { return whenApplied(WireError(error)) }
             growFigures()

@@ -81,7 +81,7 @@ final class Service: SessionDelegate {
     /// The limits of connections that come in.
     var sessionLimits: SessionLimits
     private let outputRound: OutputRound
-    private let handshakes: HandshakeRound
+    let handshakes: HandshakeRound
     /// Questions with large answers, or such that the store has to be asked for.
     private(set) lazy var questions: QuestionQueue = QuestionQueue(whenRoom: { [unowned self] in
         let service = Confined(self, to: loop)
@@ -237,7 +237,16 @@ final class Service: SessionDelegate {
             driver, schedules, seat: seat, linkSecret: linkSecret, log: log
         ) { [unowned self] in configuration.schedules }
         owners = sharing
+        showCard()
         sharing.start()
+    }
+
+    /// Tells other nodes where the doors are now, and the certificate that they show.
+    func showCard() {
+        var card = configuration.nodeCard
+        card.linkSecret = owners?.linkSecret
+        card.certificate = certificates.ofNode
+        driver.store.show(card)
     }
 
     /// Lets go of everything: the daemon is down, or dropped.

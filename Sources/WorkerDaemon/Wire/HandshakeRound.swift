@@ -4,7 +4,16 @@
 internal import RunLoops
 internal import Structures
 
-/// The sessions of a loop whose handshake is under way.
+/// One end of a connection, whose handshake goes on in its turn.
+protocol HandshakeEnd: AnyObject {
+    /// The watch over its socket; nil once it is closed.
+    var port: ThreadRunLoop.Port? { get }
+
+    /// Goes on with the handshake.
+    func continueHandshake()
+}
+
+/// The handshakes of a loop that are under way.
 ///
 /// Confined to its loop's thread.
 final class HandshakeRound {
@@ -16,9 +25,9 @@ final class HandshakeRound {
     private let loop: ThreadRunLoop
     /// The time limits, by the numbers of the sessions.
     private var timeouts: [UInt64: ThreadRunLoop.Timeout] = [:]
-    /// Sessions whose client has done its part, in the order in which it has.
-    private var due = FIFO<Session>()
-    private var dueNumbers: Set<UInt64> = []
+    /// Ends whose peers have done their part, in the order in which these have.
+    private var due = FIFO<any HandshakeEnd>()
+    private var dueEnds: Set<ObjectIdentifier> = []
     /// Performed once in a pass, while sessions are due: blocks may be performed twice in one.
     private var source: ThreadRunLoop.Source?
 
@@ -32,11 +41,11 @@ final class HandshakeRound {
         }
     }
 
-    /// Goes on with a session's handshake soon; its socket is not watched meanwhile.
-    func add(_ session: Session) {
-        session.port?.interest = []
-        guard dueNumbers.insert(session.number).inserted else { return }
-        due.append(session)
+    /// Goes on with a handshake soon; the socket is not watched meanwhile.
+    func add(_ end: any HandshakeEnd) {
+        end.port?.interest = []
+        guard dueEnds.insert(ObjectIdentifier(end)).inserted else { return }
+        due.append(end)
         plan()
     }
 
@@ -57,9 +66,9 @@ final class HandshakeRound {
 
     private func run() {
         for _ in 0..<Self.countMaxPerPass {
-            guard let session = due.popFirst() else { break }
-            dueNumbers.remove(session.number)
-            session.continueHandshake()
+            guard let end = due.popFirst() else { break }
+            dueEnds.remove(ObjectIdentifier(end))
+            end.continueHandshake()
         }
         if !due.isEmpty { return source?.signal() ?? () }
         source?.invalidate()

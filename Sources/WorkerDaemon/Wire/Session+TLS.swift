@@ -14,30 +14,15 @@ extension TLSConnection.Need {
     }
 }
 
-extension Session {
+extension Session: HandshakeEnd, SocketReader {
     /// Whether the connection is not yet encrypted: nothing is read or sent before.
     var isShakingHands: Bool { isEncrypted && socket?.tls?.isEstablished == false }
-
-    /// The meaning of a ready socket for the session: a read of TLS may have to write first.
-    func meaning(of readiness: Readiness) -> Readiness {
-        guard let tls = socket?.tls else { return [] }
-        var possible: Readiness = []
-        if readiness.contains(tls.readNeed.readiness) { possible.insert(.readable) }
-        if readiness.contains(tls.writeNeed.readiness) { possible.insert(.writable) }
-        return possible
-    }
 
     /// The readiness of the socket that the session needs for its interests;
     /// bytes that OpenSSL has need no socket.
     func need(for interest: Readiness) -> Readiness {
-        guard let tls = socket?.tls else { return [] }
-        var need: Readiness = []
-        if interest.contains(.readable) {
-            need.insert(tls.readNeed.readiness)
-            if tls.holdsInput { readSoon() }
-        }
-        if interest.contains(.writable) { need.insert(tls.writeNeed.readiness) }
-        return need
+        if interest.contains(.readable) { readHeldInput(on: loop) }
+        return socket?.need(for: interest) ?? []
     }
 
     /// Goes on with the handshake, in its turn.
@@ -62,19 +47,6 @@ extension Session {
     /// The client has not done its part of the handshake in time.
     func handshakeIsLate() {
         close("no TLS handshake within \(HandshakeRound.patience)")
-    }
-
-    /// Reads in the next pass what OpenSSL has.
-    func readSoon() {
-        guard let socket, !socket.isReadPlanned else { return }
-        socket.isReadPlanned = true
-        let session = Confined(self, to: loop)
-        loop.perform {
-            let session = session.value
-            session.socket?.isReadPlanned = false
-            guard let tls = session.socket?.tls else { return }
-            session.handle(tls.readNeed.readiness)
-        }
     }
 
     /// Tells the client that the connection ends, and lets go of its handshake.

@@ -305,7 +305,7 @@ final class Session {
         guard skipMark() else { return }
         if isShakingHands { return handshakes.add(self) }
         if readiness.contains(.closed) { return hungUp() }
-        let readiness = isEncrypted ? meaning(of: readiness) : readiness
+        let readiness = isEncrypted ? socket?.meaning(of: readiness) ?? [] : readiness
         if readiness.contains(.writable) { flush() }
         if readiness.contains(.readable) && (isLingering || !isThrottled) { read() }
         updateInterest()

@@ -44,6 +44,45 @@ final class TestOwners: ThreadOwners {
     }
 }
 
+/// A log whose warnings and notices can be read.
+final class KeptLog: Sendable {
+    private final class Lines: Sendable {
+        let text = Mutex("")
+    }
+
+    private let lines = Lines()
+    let log: Log
+
+    init() {
+        log = Log(level: .notice, isForJournal: true) { [lines] line in
+            lines.text.withLock { $0 += String(decoding: line, as: UTF8.self) }
+        }
+    }
+
+    /// The lines with a text, in order.
+    func lines(with text: String) -> [String] {
+        lines.text.withLock { $0 }.split(separator: "\n").map(String.init).filter {
+            $0.contains(text)
+        }
+    }
+}
+
+/// TLS of the nodes' doors.
+enum NodeTLS {
+    case none
+    /// - Parameter requiresClient: the authority of clients; nil if these need no certificate.
+    case door(_ issued: TestAuthority.Issued? = nil, requiresClient: TestAuthority? = nil)
+}
+
+extension NodeTLS {
+    /// The part of a configuration, behind `listen`'s other ones.
+    fileprivate func setting(in scratch: Scratch) throws -> String {
+        guard case .door(let issued, let authority) = self else { return "" }
+        let more = authority.map { "clients: \"\($0.certificate)\", requireClient: true" } ?? ""
+        return ", \(try TestAuthority.door(in: scratch, issued, more: more))"
+    }
+}
+
 /// Services that pass commands on to each other: `a`, `b` and so on.
 final class LinkedNodes {
     /// A node on the nodes' thread.
@@ -66,13 +105,17 @@ final class LinkedNodes {
     private let io: WorkerThread
     private let room: Confined<Room>
     private let scratches: [Scratch]
+    /// The log of all nodes.
+    let log = KeptLog()
 
     /// - Parameters:
     ///   - count: how many nodes.
     ///   - limits: the limits of each node; none for the usual ones.
     ///   - users: the users of each node's users file; none without a file.
+    ///   - tls: TLS of each node's door.
     init(
-        _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false
+        _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
+        tls: [NodeTLS] = []
     ) throws {
         io = try WorkerThread(name: "io", poller: SystemPoller(clock: clock))
         room = try io.submitAndWait { @Sendable in
@@ -82,19 +125,23 @@ final class LinkedNodes {
         for index in 0..<count {
             try add(
                 index, limits: index < limits.count ? limits[index] : "",
-                users: index < users.count ? users[index] : nil, http: http)
+                users: index < users.count ? users[index] : nil, http: http,
+                tls: index < tls.count ? tls[index] : .none)
         }
         try own(["one": 0, "two": 1, "pool": 0])
     }
 
-    private func add(_ index: Int, limits: String, users: [User]?, http: Bool) throws {
+    private func add(
+        _ index: Int, limits: String, users: [User]?, http: Bool, tls: NodeTLS
+    ) throws {
         let scratch = scratches[index]
         let door = try freeLoopbackAddress()
         let web = http ? ", http: { unix: \"$DIR/http\" }" : ""
         let setup = Setup(
             threads: "one: {}, two: {}, pool: { count: 2 }",
             selectors: "turn: { worker: true }", limits: limits,
-            listen: try scratch.passwordDoor(at: door.text, password: "open sesame") + web,
+            listen: try scratch.passwordDoor(at: door.text, password: "open sesame") + web
+                + tls.setting(in: scratch),
             store: Setup.memory, more: "node: { name: \"\(Self.names[index])\" },")
         try scratch.write(setup.text(directory: scratch.path), to: "workerd.json5")
         let daemon = try Daemon(configurationFile: scratch.file("workerd.json5"))
@@ -104,7 +151,7 @@ final class LinkedNodes {
             return job.text
         }
         let (configuration, handlers) = (daemon.configuration, daemon.handlers)
-        let (room, clock) = (room, clock)
+        let (room, clock, log) = (room, clock, log)
         let clocks = Clocks(loop: clock, wall: WallTime(on: clock, from: 1_800_000_000_000))
         try io.submitAndWait { @Sendable in
             let loop = ThreadRunLoop.current
@@ -114,10 +161,11 @@ final class LinkedNodes {
                 nextNumber: UInt64(1 + index * 1_000_000),
                 children: ChildRegistry(of: "linked", configuration.limits),
                 users: UserBook(users: users, password: Array("open sesame".utf8)),
-                clocks: clocks, log: Log(level: .error), shutdownAsked: { _ in })
+                clocks: clocks, log: log.log, shutdownAsked: { _ in })
             service.driver.restore(StoreRecovery())
             service.isStarted = true
-            try service.openDoors(configuration.listen, DoorCertificates())
+            try service.openDoors(
+                configuration.listen, try DoorCertificates(configuration.listen, log.log))
             let owners = TestOwners(secret: "secret of \(index)", on: loop)
             let nodes = Confined(room.value, to: loop)
             owners.find = { id in
@@ -129,10 +177,12 @@ final class LinkedNodes {
                 return .success(nil)
             }
             service.owners = owners
-            let own = StoreNode(
-                id: Int64(index), name: Self.names[index], commands: "redis://\(door.text)",
+            let scheme = service.certificates.ofNode == nil ? "redis" : "rediss"
+            var own = StoreNode(
+                id: Int64(index), name: Self.names[index], commands: "\(scheme)://\(door.text)",
                 requests: "http://10.0.0.\(index):7712", startedAt: 0, serves: true,
                 linkSecret: owners.linkSecret)
+            own.certificate = service.certificates.ofNode
             room.value.nodes.append(
                 Node(service: service, owners: owners, groups: groups, own: own))
             Self.introduce(room.value)
@@ -222,7 +272,7 @@ final class LinkedNodes {
     func address(_ index: Int) throws -> SocketAddress {
         let room = room
         let url = try io.submitAndWait { @Sendable in room.value.nodes[index].own.commands ?? "" }
-        return .tcp(try TCPAddress(String(url.dropFirst("redis://".count))))
+        return .tcp(try TCPAddress(String(url.drop { $0 != "/" }.dropFirst(2))))
     }
 
     /// A figure of a node's service.
@@ -262,6 +312,32 @@ final class LinkedNodes {
         try io.submitAndWait { @Sendable in room.value.nodes[index].service.closeDoors() }
     }
 
+    /// Opens the doors of a node again.
+    func openDoors(_ index: Int) throws {
+        let (room, log) = (room, log)
+        try io.submitAndWait { @Sendable in
+            let service = room.value.nodes[index].service
+            let listen = service.configuration.listen
+            try service.openDoors(listen, try DoorCertificates(listen, log.log))
+        }
+    }
+
+    /// The address of a node's TCP door, whatever it has told.
+    func door(_ index: Int) throws -> String {
+        let room = room
+        return try io.submitAndWait { @Sendable in
+            room.value.nodes[index].service.configuration.listen.tcp.map { "\($0)" } ?? ""
+        }
+    }
+
+    /// The certificate of a node's door.
+    func certificate(_ index: Int) throws -> NodeCertificate? {
+        let room = room
+        return try io.submitAndWait { @Sendable in
+            room.value.nodes[index].service.certificates.ofNode
+        }
+    }
+
     /// Lets time pass.
     func advance(by duration: Duration) { clock.advance(by: duration) }
 
@@ -293,9 +369,10 @@ final class LinkedNodes {
 /// Runs a test with nodes that work at the same time.
 func withLinkedNodes(
     _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
-    _ body: (LinkedNodes) throws -> Void
+    tls: [NodeTLS] = [], _ body: (LinkedNodes) throws -> Void
 ) throws {
-    let nodes = try LinkedNodes(count, limits: limits, users: users, http: http)
+    let nodes = try LinkedNodes(
+        count, limits: limits, users: users, http: http, tls: tls)
     defer { nodes.close() }
     try body(nodes)
 }
