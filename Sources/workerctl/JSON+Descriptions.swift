@@ -162,7 +162,10 @@ extension NodeDescription {
                 ("since", .optional(since)), ("trusted", isTrusted.map(JSON.boolean) ?? .null),
                 ("epoch", .optional(epoch)), ("address", .optional(address)),
                 ("http", .optional(http)),
-            ] + (threads.map { [("threads", .array($0.map(JSON.string)))] } ?? []))
+            ]
+                + (threads.map {
+                    [("threads", .array($0.map(JSON.string))), ("link", .optional(link))]
+                } ?? []))
     }
 }
 

@@ -11,7 +11,8 @@ enum NodeSubcommands {
                 details: """
                     One serves; the others wait to take over, and pass their clients on to ADDRESS
                     and HTTP. Or all serve, each the THREADS that it has. A node without an address
-                    can't be passed on to: set node.address in its configuration.
+                    can't be passed on to: set node.address in its configuration. If a node that
+                    serves is not reached, doctor says why.
                     """, wordCount: 0...0, run: nodes)
         ]
     }
@@ -38,6 +39,7 @@ enum NodeSubcommands {
 
     private static func state(of node: NodeDescription) -> String {
         guard node.serves else { return "waits" }
+        if !node.isReached { return "serves, not reached" }
         return node.isTrusted == false ? "serves, without trust" : "serves"
     }
 }

@@ -22,6 +22,12 @@ public struct NodeDescription: Sendable, Equatable {
     public let http: String?
     /// The threads and pools that it has, if nodes share them; nil if one node has all.
     public let threads: [String]?
+    /// Whether the node that was asked reaches it, if nodes share the threads: `ok`, or the reason
+    /// why it does not; nil of that node itself, and before a link was tried.
+    public let link: String?
+
+    /// Whether the node that was asked reaches it, as far as that is known.
+    public var isReached: Bool { link == nil || link == "ok" }
 }
 
 extension NodeDescription {
@@ -35,5 +41,6 @@ extension NodeDescription {
         epoch = fields.optionalInteger("epoch")
         address = fields.optionalText("address")
         http = fields.optionalText("http")
+        link = fields.optionalText("link")
     }
 }

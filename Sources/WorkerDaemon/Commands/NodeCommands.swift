@@ -38,10 +38,12 @@ enum NodeCommands {
             let isTrusted = service.driver.store.isTrusted
             if let places = nodes.places, let own = service.driver.store.sharedSeat {
                 return .array(
-                    nodes.all.map {
-                        describe($0, places, isTrusted: $0.seat == own ? isTrusted : nil)
-                    }
-                )
+                    nodes.all.map { node in
+                        let isOwn = node.seat == own
+                        return describe(
+                            node, places, isTrusted: isOwn ? isTrusted : nil,
+                            isOwn ? nil : service.linkWatch?.state(of: node))
+                    })
             }
             return .array(
                 nodes.all.map { node in
@@ -65,14 +67,25 @@ enum NodeCommands {
 
     /// A node that shares the threads with others.
     private static func describe(
-        _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?
+        _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?, _ link: LinkWatch.State?
     ) -> RESPValue {
         let names = places.threads.filter { $0.value.seat == node.seat }.keys.sorted()
         guard
             case .map(let entries) = describe(
                 node, since: node.startedAt, epoch: nil, isTrusted: isTrusted)
         else { return .null }
-        return .map(entries + [entry("threads", .array(names.map { text($0) }))])
+        return .map(
+            entries + [
+                entry("threads", .array(names.map { text($0) })), entry("link", describe(link)),
+            ])
+    }
+
+    private static func describe(_ link: LinkWatch.State?) -> RESPValue {
+        switch link {
+        case .unknown, nil: .null
+        case .works: text("ok")
+        case .fails(let reason): text(reason)
+        }
     }
 
     private static func describe(

@@ -31,6 +31,7 @@ extension Service {
             let nodes = owners.others
             for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
             driver.live?.touched()
+            linkWatch?.nodesChanged(nodes)
         }
     }
 

@@ -133,6 +133,7 @@ final class SessionLinks {
     func linkFailed(_ link: NodeLink, _ fault: LinkFault) {
         links[link.node.id] = nil
         note(fault, of: link.node)
+        if fault.word == nil { service.linkWatch?.doubt(link.node.id) }
         tryAgain()
     }
 

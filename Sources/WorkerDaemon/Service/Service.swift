@@ -58,6 +58,8 @@ final class Service: SessionDelegate {
     private(set) lazy var reloads = Reloads(self)
     /// Which node has each thread; nil if this daemon has all threads.
     var owners: (any ThreadOwners)? { didSet { followOwners() } }
+    /// Whether the other nodes are reached; nil if this daemon has all threads.
+    var linkWatch: LinkWatch?
     /// Whether the daemon has taken up its jobs and schedules.
     var isStarted = false
     private(set) var sessions: [UInt64: Session] = [:]
@@ -237,6 +239,7 @@ final class Service: SessionDelegate {
             driver, schedules, seat: seat, linkSecret: linkSecret, log: log
         ) { [unowned self] in configuration.schedules }
         owners = sharing
+        linkWatch = LinkWatch(self)
         showCard()
         sharing.start()
     }
@@ -254,6 +257,8 @@ final class Service: SessionDelegate {
         shutdown = nil
         owners?.close()
         owners = nil
+        linkWatch?.close()
+        linkWatch = nil
         if driver.live != nil { live.close() }
         reloads.close()
         backups.close()

@@ -4,7 +4,15 @@ internal import WorkerClient
 internal import Wording
 
 extension Doctor {
-    /// Whether each daemon of the store has told where others reach it.
+    /// A node to which the daemon that was asked passes nothing on.
+    private func linkFinding(_ node: NodeDescription) -> Finding {
+        .fail(
+            "nodes", "no commands are passed on to \(node.name): \(node.link ?? "?")",
+            try: "node.address of \(node.name), its listen.tcp, and the network between: "
+                + "PostgreSQL.md, If a node is not reached")
+    }
+
+    /// Whether each daemon of the store has told where others reach it, and is reached there.
     func nodeFindings() -> [Finding] {
         guard let serving = nodes.first(where: \.serves), hasDatabase else { return [] }
         let waiting = nodes.filter { !$0.serves }
@@ -22,7 +30,9 @@ extension Doctor {
             ]
         }
         if waiting.isEmpty {
-            return [.ok("nodes", "\(counted(nodes.count, "node")) share the threads")]
+            let failing = nodes.filter { !$0.isReached }.map(linkFinding)
+            return failing.isEmpty
+                ? [.ok("nodes", "\(counted(nodes.count, "node")) share the threads")] : failing
         }
         return [.ok("nodes", "\(serving.name) serves, \(counted(waiting.count, "other")) waiting")]
     }

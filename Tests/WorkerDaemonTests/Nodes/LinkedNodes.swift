@@ -113,9 +113,10 @@ final class LinkedNodes {
     ///   - limits: the limits of each node; none for the usual ones.
     ///   - users: the users of each node's users file; none without a file.
     ///   - tls: TLS of each node's door.
+    ///   - watches: whether the nodes look after their links.
     init(
         _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
-        tls: [NodeTLS] = []
+        tls: [NodeTLS] = [], watches: Bool = false
     ) throws {
         io = try WorkerThread(name: "io", poller: SystemPoller(clock: clock))
         room = try io.submitAndWait { @Sendable in
@@ -128,6 +129,7 @@ final class LinkedNodes {
                 users: index < users.count ? users[index] : nil, http: http,
                 tls: index < tls.count ? tls[index] : .none)
         }
+        if watches { try watch() }
         try own(["one": 0, "two": 1, "pool": 0])
     }
 
@@ -306,6 +308,22 @@ final class LinkedNodes {
         }
     }
 
+    /// Has the nodes look after their links.
+    private func watch() throws {
+        try change { nodes, index in
+            nodes[index].service.linkWatch = LinkWatch(nodes[index].service)
+        }
+    }
+
+    /// The state of a node's links to another one.
+    func linkState(_ index: Int, to other: Int) throws -> LinkWatch.State? {
+        let room = room
+        return try io.submitAndWait { @Sendable in
+            let nodes = room.value.nodes
+            return nodes[index].service.linkWatch?.state(of: nodes[other].own)
+        }
+    }
+
     /// Ends a node's doors: no link comes in any more.
     func closeDoors(_ index: Int) throws {
         let room = room
@@ -369,10 +387,10 @@ final class LinkedNodes {
 /// Runs a test with nodes that work at the same time.
 func withLinkedNodes(
     _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
-    tls: [NodeTLS] = [], _ body: (LinkedNodes) throws -> Void
+    tls: [NodeTLS] = [], watches: Bool = false, _ body: (LinkedNodes) throws -> Void
 ) throws {
     let nodes = try LinkedNodes(
-        count, limits: limits, users: users, http: http, tls: tls)
+        count, limits: limits, users: users, http: http, tls: tls, watches: watches)
     defer { nodes.close() }
     try body(nodes)
 }
