@@ -41,7 +41,7 @@ final class LinkWatch {
     private unowned let service: Service
     private var entries: [Int64: Entry] = [:]
     /// The link that is being tried: one at a time, however many nodes there are.
-    private var opening: LinkOpening?
+    private(set) var opening: LinkOpening?
     private var timeout: ThreadRunLoop.Timeout?
 
     init(_ service: Service) { self.service = service }

@@ -315,6 +315,14 @@ final class LinkedNodes {
         }
     }
 
+    /// Whether a node tries a link.
+    func areLinksTried() throws -> Bool {
+        let room = room
+        return try io.submitAndWait { @Sendable in
+            room.value.nodes.contains { $0.service.linkWatch?.opening != nil }
+        }
+    }
+
     /// The state of a node's links to another one.
     func linkState(_ index: Int, to other: Int) throws -> LinkWatch.State? {
         let room = room
