@@ -256,7 +256,7 @@ final class LinkOpening: HandshakeEnd, SocketReader {
 
     private func fail(_ reason: String) {
         let demand =
-            target.tls?.certificate.requiresClient == true && state != .connecting
+            target.tls?.certificate.requiresClient == true && state == .greeting
             ? "; it requires certificates of its clients, so its listen.tls.clients must have the "
                 + "authority of this node's certificate, which must be good for clients" : ""
         end(.failure(LinkFault(reason: reason + demand)))

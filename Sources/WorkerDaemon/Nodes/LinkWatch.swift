@@ -51,6 +51,11 @@ final class LinkWatch {
     /// The state of the links to a node.
     func state(of node: StoreNode) -> State { entries[node.id]?.state ?? .unknown }
 
+    /// How many nodes are not reached.
+    var failingCount: Int {
+        entries.values.count { if case .fails = $0.state { true } else { false } }
+    }
+
     /// Nodes have come, gone, or told something else.
     func nodesChanged(_ nodes: [StoreNode]) {
         let numbers = Set(nodes.map(\.id))

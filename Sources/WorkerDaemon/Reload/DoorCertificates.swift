@@ -25,7 +25,7 @@ struct DoorCertificates: Sendable {
     }
 
     /// The client's end of links to nodes that require no certificate.
-    private let links = TLSContext()
+    private static let links = TLSContext()
     /// By the protocols of the doors: there is one TCP door for each.
     private var entries: [Dialect: Entry] = [:]
 
@@ -86,7 +86,7 @@ struct DoorCertificates: Sendable {
 
     /// The client's end of links to a node; nil if that requires a certificate, and there is none.
     func linkContext(to certificate: NodeCertificate) -> TLSContext? {
-        certificate.requiresClient ? entries[.commands]?.identity : links
+        certificate.requiresClient ? entries[.commands]?.identity : Self.links
     }
 
     /// When the certificate of a protocol's TCP door ends, in seconds of Unix time.

@@ -72,6 +72,12 @@ extension Service {
             "workerd_loop_lag_seconds", .histogram,
             "How long main and io took to answer a probe or for this page.")
         page.histogram("workerd_loop_lag_seconds", [], health.lags)
+        if let linkWatch {
+            page.single(
+                "workerd_unreached_nodes", .gauge,
+                "Nodes that share the threads and to which no command can be passed on.",
+                Double(linkWatch.failingCount))
+        }
         addSchedules(to: &page)
         addConnections(to: &page)
         addProcess(to: &page)

@@ -49,9 +49,11 @@ struct `Links of daemons` {
         func sql(_ text: String) throws -> String { try PostgreSQLServer.run(text, at: database) }
 
         /// The state of the links from `a` to `b`, as `a` tells it.
-        func link() throws -> String? {
-            let nodes = try a.daemon.connect().call("NODES").elements ?? []
-            return nodes.first { $0["name"]?.text == "b" }?["link"]?.text
+        func link() throws -> String? { try link(from: a, to: "b") }
+
+        func link(from node: TestNode, to name: String) throws -> String? {
+            let nodes = try node.daemon.connect().call("NODES").elements ?? []
+            return nodes.first { $0["name"]?.text == name }?["link"]?.text
         }
 
         func check(_ body: (Pair) throws -> Void) {
@@ -79,8 +81,11 @@ struct `Links of daemons` {
             let client = try pair.a.daemon.connect()
             let thread = CommandArgument.text(pair.threadOfB)
             let payload = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
-            let reply = try client.call("PERFORM", thread, "echo", "WAIT", .bytes(payload))
-            #expect(reply.bytes == payload)
+            let bytes = TestClient.bytes(["PERFORM", thread, "echo", "WAIT", .bytes(payload)])
+            for start in stride(from: 0, to: bytes.count, by: 9_973) {
+                try client.send(Array(bytes[start..<min(bytes.count, start + 9_973)]))
+            }
+            #expect(try client.reply().bytes == payload)
             let id = try client.perform(thread, "resize", "a picture")
             let worker = try pair.a.daemon.connect()
             let job = try Taken.take(worker, "resize")
@@ -160,9 +165,10 @@ struct `Links of daemons` {
                 "\(try productsDirectory())/workerctl",
                 ["--socket", pair.a.daemon.socket, "nodes"])
             #expect(list.output.contains("serves, not reached"), "\(list.output)")
+            let metrics = try HTTPTestClient(pair.a.http, key: testKey).get("/metrics").text
+            #expect(metrics.contains("workerd_unreached_nodes 1\n"), "\(metrics)")
             // The other way, the address is right.
-            let nodes = try pair.b.daemon.connect().call("NODES").elements ?? []
-            #expect(nodes.first { $0["name"]?.text == "a" }?["link"]?.text == "ok")
+            try eventually("the links to a work") { try pair.link(from: pair.b, to: "a") == "ok" }
         }
     }
 }
