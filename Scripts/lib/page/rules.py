@@ -138,9 +138,11 @@ NODE_CASES = [
      [True, ["<b>\\u202e", "waits", "–", "WHEN", "–", "<i>", "–"]]),
     ("nodes that share threads", [
         node("serves", trusted=True, http="http://10.0.0.1:7712", threads=["disk", "mail"]),
-        node("serves", name="two", threads=[])],
+        node("serves", name="two", threads=[], link="ok"),
+        node("serves", name="three", threads=[], link="it does not answer")],
      [True, ["one", "serves", "yes", "WHEN", "–", "http://10.0.0.1:7712", "disk, mail"],
-      ["two", "serves", "–", "WHEN", "–", "–", "–"]]),
+      ["two", "serves", "–", "WHEN", "–", "–", "–"],
+      ["three", "serves", "–", "WHEN", "– not reached: it does not answer", "–", "–"]]),
     ("a database that is away", None, [True, ["it is away"]]),
 ]
 

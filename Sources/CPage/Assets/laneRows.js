@@ -84,7 +84,9 @@ export function laneRows(state, troubles, filter, opened) {
 }
 
 function rowOf(thread, state, ranks) {
-  return { name: thread.name, isPool: false, view: () => threadView(thread, state, ranks) };
+  // Looked up each time: the order of rows may be older than the latest message.
+  const view = () => threadView(state.threads.get(thread.name) ?? thread, state, ranks);
+  return { name: thread.name, isPool: false, view };
 }
 
 function rowsOf(pool, threads, state, ranks, { filter, isOpened }) {
@@ -105,7 +107,8 @@ function rowsOf(pool, threads, state, ranks, { filter, isOpened }) {
   return [
     {
       name: pool.name, isPool: true, hidden: sorted.length - shown.length,
-      view: () => poolView(pool, threads, state, ranks),
+      view: () => poolView(
+        state.pools.get(pool.name) ?? pool, state.threadsOf(pool.name), state, ranks),
     },
     ...shown.map(row),
   ];

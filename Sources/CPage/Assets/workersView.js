@@ -98,7 +98,7 @@ export class WorkersView {
       nodes.map((node) => h("tr", {},
         h("th", { scope: "row" }, shown(node.name)), h("td", {}, stateLabel(node.state)),
         h("td", {}, trustOf(node)), h("td", {}, momentLabel(node.since, now)),
-        h("td", {}, shown(node.address) || "–"), h("td", {}, pageLink(node.http)),
+        h("td", {}, shown(node.address) || "–", linkFault(node)), h("td", {}, pageLink(node.http)),
         h("td.long", {}, node.threads?.join(", ") || "–")))));
   }
 
@@ -131,6 +131,12 @@ export class WorkersView {
 /** Whether the jobs are in a database, which other daemons may share. */
 function sharesStore({ state, epoch, threads }) {
   return state === "waits" || epoch !== null || threads !== undefined;
+}
+
+/** Why this node does not reach another one. */
+function linkFault({ link }) {
+  return link === undefined || link === null || link === "ok" ? null
+    : h("b.warn", {}, ` not reached: ${shown(link)}`);
 }
 
 function trustOf({ trusted }) {
