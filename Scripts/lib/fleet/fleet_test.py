@@ -15,10 +15,12 @@ from collections import defaultdict
 
 from nodes import Fleet, await_rest, until
 from checks import Checks, read_ledger, read_rows
-from load import (Book, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
-from resp import Refused, verdict
+from load import (Book, Crowd, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
+from resp import Refused, sizes_of, verdict
 
 SUBMITTERS, WORKERS = 4, 2
+# The clients that come back at once, and the megabytes that a node may have then.
+CROWD, MEMORY_MAX = 200, 200
 # The seconds for which the statements of idle nodes are counted, and the limit for each second.
 IDLE_SECONDS, IDLE_MAX = 10, 5
 
@@ -45,6 +47,7 @@ class Faults:
         self.kinds = [
             self.kill_serving, self.kill_two, self.kill_waiting, self.kill_rescuer,
             lasting(self.stop_serving, 2), lasting(self.stop_serving, 10),
+            lasting(self.stop_crowded, 2), lasting(self.stop_crowded, 10),
             lasting(self.stop_backend, 2), lasting(self.stop_backend, 10),
             self.end_backend, self.restart_server, self.promote_standby,
             lasting(self.freeze_server, 2), lasting(self.freeze_server, 10),
@@ -52,7 +55,9 @@ class Faults:
         if fleet.network:
             self.kinds += [
                 lasting(self.cut_off, 2), lasting(self.cut_off, 12), lasting(self.cut_sending, 12),
-                lasting(self.cut_hearing, 12), lasting(self.cut_between, 5)]
+                lasting(self.cut_hearing, 12), lasting(self.cut_between, 5),
+                lasting(self.spoil_line, 15), lasting(self.spoil_sending, 15),
+                lasting(self.spoil_hearing, 15), lasting(self.spoil_between, 15)]
         if wanted:
             self.kinds += [lasting(kind, 60) for kind in (
                 self.stop_serving, self.stop_backend, self.freeze_server)]
@@ -158,6 +163,29 @@ class Faults:
         if seconds <= 5:
             self.probe("SIGSTOP of it for %d s" % seconds, others[0], since)
 
+    def stop_crowded(self, serving, others, seconds):
+        """Stops the serving node while many clients want it, which come back when it goes on."""
+        crowd = Crowd(self.hand, CROWD, serving)
+        serving.stop()
+        try:
+            crowd.start()
+            time.sleep(seconds)
+        finally:
+            since = time.monotonic()
+            serving.go_on()
+        while crowd.join(0.2):
+            self.fleet.tend()
+            if time.monotonic() - since > 90:
+                self.fleet.faults.append("%d clients of a crowd get no answer" % crowd.join(0))
+                return
+        self.times["%d clients after SIGSTOP of it for %d s" % (CROWD, seconds)].append(
+            time.monotonic() - since)
+        for node in self.fleet.nodes:
+            if node.is_running:
+                sizes = sizes_of(node.process.pid)
+                if sizes["memory"] > MEMORY_MAX:
+                    self.fleet.faults.append("%s has %d MB" % (node.name, sizes["memory"]))
+
     def stop_backend(self, serving, others, seconds):
         seat = self.fleet.server.sessions()[1]
         self.pause("its backend", lambda: os.kill(seat, signal.SIGSTOP),
@@ -234,6 +262,30 @@ class Faults:
             serving.is_cut = False
         if seconds <= 5:
             self.probe("%s for %d s" % (name, seconds), asked, since)
+
+    def spoil_line(self, serving, others, seconds):
+        self.spoil("its line is bad", serving, "both", others[0], seconds)
+
+    def spoil_sending(self, serving, others, seconds):
+        self.spoil("its line is bad in sending", serving, "from", others[0], seconds)
+
+    def spoil_hearing(self, serving, others, seconds):
+        self.spoil("its line is bad in hearing", serving, "to", others[0], seconds)
+
+    def spoil_between(self, serving, others, seconds):
+        """Spoils the lines to the other nodes: that to PostgreSQL is a good one."""
+        self.spoil("its lines to other nodes are bad", serving, "both", others[0], seconds,
+                   *(node.tcp[0] for node in others))
+
+    def spoil(self, name, serving, way, asked, seconds, *addresses):
+        """Has packets of the serving node be late for a while, and some be lost."""
+        since = time.monotonic()
+        self.fleet.network.spoil(serving.name, way, *addresses)
+        try:
+            self.probe("%s for %d s" % (name, seconds), asked, since)
+            time.sleep(max(0, since + seconds - time.monotonic()))
+        finally:
+            self.fleet.network.mend()
 
     def roll_serving(self, serving, others):
         since = time.monotonic()

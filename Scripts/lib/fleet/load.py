@@ -240,6 +240,52 @@ class Submitter(threading.Thread):
             order.cancelled, order.cancelled_at = answer, uptime()
 
 
+class Crowd:
+    """Many clients, each with one job under a name of its own, until each has the job's number."""
+
+    # Shorter than the longest stop of a node: clients come back while it stands still.
+    PATIENCE = 5
+
+    def __init__(self, hand, count, node):
+        """Half of them go to this node, the others to any."""
+        self.fleet, self.book, self.node = hand.fleet, hand.book, node
+        self.threads = []
+        for number in range(count):
+            order = hand.order(pauses_max=1, may_be_named=False)
+            order.options += ["UNIQUE", order.token]
+            # A repeated submit has a later place.
+            order.is_plain = False
+            self.threads.append(threading.Thread(
+                target=self.insist, args=(order, number % 2 == 0, hand.chance.random()), daemon=True))
+
+    def start(self):
+        for thread in self.threads:
+            thread.start()
+
+    def join(self, seconds):
+        """Waits until all jobs are accepted; returns how many are not."""
+        end = time.monotonic() + seconds
+        for thread in self.threads:
+            thread.join(max(0, end - time.monotonic()))
+        return sum(thread.is_alive() for thread in self.threads)
+
+    def insist(self, order, is_of_node, seed):
+        chance = random.Random(seed)
+        client = None
+        while True:
+            try:
+                node = self.node if is_of_node else self.fleet.any(chance)
+                client = client or node.connect(chance, self.PATIENCE)
+                if self.book.note(order, client.call(*order.words())):
+                    return client.close()
+            except Refused as refusal:
+                self.book.note(order, refusal)
+            except OSError:
+                client = None
+                order.is_unknown = True
+            time.sleep(0.02)
+
+
 class SQLSubmitter(threading.Thread):
     """Hands in jobs by SQL, some of them in transactions that are rolled back."""
 

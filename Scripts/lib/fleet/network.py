@@ -8,9 +8,12 @@ broken switch. So each direction can be cut alone, and nobody is told.
 import os
 import random
 import subprocess
+import sys
 
-# A link-layer address that no end has.
-NOBODY = "02:00:00:00:00:01"
+# A link-layer address that no end has, and that of the bridge.
+NOBODY, BRIDGE = "02:00:00:00:00:01", "02:00:00:00:00:02"
+# How late frames arrive on a bad line, in milliseconds, and how many of a hundred are lost.
+LATE, LOST = 200, 5
 
 
 def ip(*words):
@@ -25,11 +28,13 @@ class Network:
     def __init__(self, names):
         """Raises OSError or CalledProcessError if this user may not make one."""
         self.bridge = "wf%d" % os.getpid()
+        self.bad_lines = []
         prefix = "10.%d.%d" % (random.randrange(200, 250), random.randrange(256))
         self.host = prefix + ".254"
         self.addresses = {name: "%s.%d" % (prefix, place + 1) for place, name in enumerate(names)}
         try:
-            ip("link", "add", "dev", self.bridge, "type", "bridge")
+            # Without an address of its own, a bridge takes another one when its ports change.
+            ip("link", "add", "dev", self.bridge, "address", BRIDGE, "type", "bridge")
             ip("address", "add", self.host + "/24", "dev", self.bridge)
             ip("link", "set", self.bridge, "up")
             for name in names:
@@ -64,8 +69,23 @@ class Network:
         ip("neighbour", "replace", self.addresses[name], "lladdr", NOBODY, "dev", self.bridge,
            "nud", "permanent")
 
+    def spoil(self, name, way, *addresses):
+        """Delays and loses frames of a node, `both` ways, or those `from` or `to` it.
+
+        With addresses, only frames from or to one of them.
+        """
+        line = subprocess.Popen(
+            [sys.executable, "-B", os.path.join(os.path.dirname(__file__), "bad_line.py"),
+             self.bridge, self.bridge + name, way, str(LATE), str(LOST), *addresses],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.bad_lines.append(line)
+        if line.stdout.readline() != "ready\n":
+            raise OSError("the line of %s does not get bad" % name)
+
     def mend(self):
-        """Undoes all cuts."""
+        """Undoes all cuts, and makes bad lines good ones."""
+        while self.bad_lines:
+            self.bad_lines.pop().communicate()
         for name, address in self.addresses.items():
             for end in [self.host] + list(self.addresses.values()):
                 self.forget("-n", self.space(name), "neighbour", "del", end, "dev", "eth0")
@@ -79,6 +99,8 @@ class Network:
             pass
 
     def end(self):
+        for line in self.bad_lines:
+            line.kill()
         for name in self.addresses:
             self.forget("netns", "del", self.space(name))
         self.forget("link", "del", self.bridge)
