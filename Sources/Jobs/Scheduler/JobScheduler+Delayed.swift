@@ -153,7 +153,7 @@ extension JobScheduler {
         let group: ThreadGroup
         do throws(JobError) {
             group = try served.group(of: thread)
-            if environment.isStopped(thread, of: group) { throw JobError.stoppedThread(thread) }
+            if environment.isStopped(thread, of: group) { throw refusal(ofStopped: thread) }
         } catch {
             return effects.answer(reply, .failed(error))
         }

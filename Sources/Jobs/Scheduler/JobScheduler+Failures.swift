@@ -210,7 +210,7 @@ extension JobScheduler {
             return .unknownThread(job.thread)
         }
         guard !environment.isStopped(job.thread, of: group) else {
-            return .stoppedThread(job.thread)
+            return refusal(ofStopped: job.thread)
         }
         return .payloadIsGone(id)
     }

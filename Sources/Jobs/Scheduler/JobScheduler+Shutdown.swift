@@ -16,6 +16,11 @@ extension JobScheduler {
         giveUpChanges()
     }
 
+    /// The refusal of a command for a stopped thread: when the daemon goes down, all are.
+    package func refusal(ofStopped thread: String) -> JobError {
+        stage.isRefusing ? .shuttingDown : .stoppedThread(thread)
+    }
+
     /// Leaves the parked jobs in the store that wait for their moment or to be released.
     ///
     /// - Returns: how many these are, the first time.

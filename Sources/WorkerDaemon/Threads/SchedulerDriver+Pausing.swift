@@ -22,8 +22,7 @@ extension SchedulerDriver {
             return door.answer(reply, .failed(error))
         }
         if members.allSatisfy({ $0.thread.isStopped }) {
-            return door.answer(
-                reply, .failed(isRefusing ? .shuttingDown : .stoppedThread(name)))
+            return door.answer(reply, .failed(scheduler.refusal(ofStopped: name)))
         }
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }

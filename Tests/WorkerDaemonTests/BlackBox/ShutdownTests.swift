@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `SHUTDOWN DRAIN says so to a client that pauses a thread that has ended`() throws {
+    func `SHUTDOWN DRAIN says so to a client that steers a thread that has ended`() throws {
         try withDaemon(Setup(threads: "images: {}, mail: {}")) { daemon in
             let client = try daemon.connect()
             let id = try client.perform("images", "sleep", "600000")
@@ -239,6 +239,7 @@ import Testing
             }
             #expect(try client.call("PAUSE", "mail").errorWord == "SHUTTINGDOWN")
             #expect(try client.call("RESUME", "mail").errorWord == "SHUTTINGDOWN")
+            #expect(try client.call("FIRE", "mail").errorWord == "SHUTTINGDOWN")
             #expect(try client.call("PAUSE", "nowhere").errorWord == "NOTHREAD")
             #expect(try client.call("CANCEL", .integer(id)).text == "requested")
             #expect(try daemon.end() == "exit status 0")
