@@ -15,8 +15,9 @@ final class TakeRound {
     /// The links whose TAKEs wait, by the numbers of their nodes.
     private var waiting: [Int64: NodeLink] = [:]
     private var waitsHere = true
-    private var hasWinner = false
+    private var isAnswered = false
     private var isEnding = false
+    private var isOver = false
     /// The answer if there is no job.
     private var answer = RESPValue.null
 
@@ -59,23 +60,26 @@ final class TakeRound {
 
     private func answered(_ value: RESPValue, by link: NodeLink?) {
         if value.elements != nil {
-            if hasWinner {
+            if isAnswered {
                 giveBack(value, to: link)
             } else {
-                hasWinner = true
+                isAnswered = true
                 link?.isStateful = true
                 noteThread(of: value)
                 session.fill(slot, with: value)
             }
             end()
-        } else if link == nil {
-            // The time is over, or an operator has ended it, or it is a wrong TAKE.
-            answer = value
+        } else if link == nil || value.errorWord == WireError.Word.inUse.rawValue {
+            // The time is over, or an operator has ended it, or it is a wrong TAKE; or at one of
+            // the nodes, another worker has its name.
+            if !isEnding { answer = value }
             end()
         }
-        guard waiting.isEmpty, !waitsHere else { return }
+        // The end of this node's TAKE may have been the last one, and have come meanwhile.
+        guard waiting.isEmpty, !waitsHere, !isOver else { return }
+        isOver = true
         if session.links?.round === self { session.links?.round = nil }
-        if !hasWinner { session.fill(slot, with: answer) }
+        if !isAnswered { session.fill(slot, with: answer) }
     }
 
     /// The worker will ask for the job by its number.

@@ -85,8 +85,7 @@ extension WorkerExchange {
 
     private func isOf(_ holder: JobHolder, _ taker: Taker) -> Bool {
         taker.request.name == holder.name && taker.request.name != nil
-            && (holder.process == nil
-                || taker.worker.process?.userID == holder.process?.userID)
+            && JobHolder.Process.mayBeOfOneUser(holder.process, taker.worker.process)
     }
 
     /// Has a thread go on with the job of an earlier run.

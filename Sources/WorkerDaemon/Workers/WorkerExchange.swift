@@ -359,11 +359,7 @@ final class WorkerExchange {
             throw WireError(.inUse, "the name \(name) belongs to client \(client), still connected")
         }
         let isOfSameUser = other.user.map { $0.name == request.user.name } ?? true
-        // Of one that came by TCP or through another node, no process is known.
-        if !isOfSameUser
-            || other.process != nil && other.process != worker.process
-                && other.process?.userID != worker.process?.userID
-        {
+        guard isOfSameUser, JobHolder.Process.mayBeOfOneUser(other.process, worker.process) else {
             throw WireError(
                 .inUse, "the name \(name) belongs to another user's worker, which holds a job")
         }

@@ -77,3 +77,13 @@ final class WorkerLease {
         processEnd = nil
     }
 }
+
+extension JobHolder.Process {
+    /// Whether a worker may have connected again.
+    ///
+    /// Of a worker that came by TCP or through another node, no process is known.
+    static func mayBeOfOneUser(_ former: Self?, _ latter: Self?) -> Bool {
+        guard let former, let latter else { return true }
+        return former.userID == latter.userID
+    }
+}

@@ -207,6 +207,42 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [0, 1], [0, 1])
+    func `gets its job again at any door, under its name`(first: Int, second: Int) throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(1)
+            try client.send("PERFORM", "two", "turn", "WAIT", "x")
+            let token = try Taken.take(nodes.connect(first), as: "w", "turn").token
+            try eventually("it has left") {
+                try nodes.figure(1) {
+                    $0.driver.exchange.deliveries.values.count { $0.lease != nil }
+                }
+                    == 1
+            }
+            let worker = try nodes.connect(second)
+            let job = try Taken.take(worker, as: "w", "turn")
+            #expect(job.token == token && job.attempt == 1)
+            #expect(try job.ended(worker, "y").text == "OK")
+            #expect(try client.reply().text == "y")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is told by another node that another worker has its name`() throws {
+        try withLinkedNodes { nodes in
+            let (first, second) = (try nodes.connect(0), try nodes.connect(0))
+            try first.send("TAKE", "AS", "w", "OWN", "two", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it waits there") {
+                try nodes.figure(1) { $0.driver.exchange.takers.count } == 1
+            }
+            let answer = try second.call("TAKE", "AS", "w", "WAIT", 60_000, "FROM", "turn")
+            #expect(answer.errorWord == "INUSE")
+            // Nothing of it waits at either node.
+            #expect(try nodes.figure(0) { $0.driver.exchange.takers.count } == 0)
+            #expect(try nodes.figure(1) { $0.driver.exchange.takers.count } == 1)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `asks again when a node joins`() throws {
         try withLinkedNodes(3) { nodes in
