@@ -68,7 +68,7 @@ enum ConnectionCommands {
     private static func hello(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        var version = session.writer.version
+        var version = session.version
         if command.count > 1 {
             guard let number = command.integer(at: 1), let known = ProtocolVersion(rawValue: number)
             else { throw WireError(.noProto, "unsupported protocol version: 2 and 3 are spoken") }
@@ -255,7 +255,7 @@ enum ConnectionCommands {
             ("oll", output > 0 ? 1 : 0), ("omem", output),
             ("tot-mem", input.memoryByteCount + output), ("events", session.events),
             ("cmd", session.lastCommand), ("user", session.user.name), ("redir", -1),
-            ("resp", session.writer.version.rawValue), ("lib-name", session.library.name),
+            ("resp", session.version.rawValue), ("lib-name", session.library.name),
             ("lib-ver", session.library.version), ("cmds", session.commandCount),
             ("pending", session.pendingReplyCount), ("tls", session.socket?.tls?.version ?? ""),
         ]

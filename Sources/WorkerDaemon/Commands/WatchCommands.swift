@@ -95,7 +95,7 @@ extension Session {
     ///   - command: a command that pushes.
     ///   - other: a command that answers the same once.
     func checkPushes(of command: String, else other: String) throws(WireError) {
-        guard writer.version == .three else {
+        guard version == .three else {
             throw WireError(
                 .err,
                 "\(command) pushes, which version 2 of the protocol can't: HELLO 3 first, or ask "

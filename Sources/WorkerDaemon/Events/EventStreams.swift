@@ -21,7 +21,7 @@ final class EventPushes: SessionStream {
 
     func write(to session: Session) {
         while session.hasRoomForStream, let message = reader.next() {
-            session.write(message.push(showsPayloads: session.maySeePayloads))
+            session.write(push: message.push(showsPayloads: session.maySeePayloads))
         }
     }
 }

@@ -248,6 +248,6 @@ final class LivePushes: SessionStream {
 
     func write(to session: Session) {
         guard session.hasRoomForStream, let (kind, entries) = messages.next() else { return }
-        session.write(.push([text("live"), text(kind), .map(entries)]))
+        session.write(push: .push([text("live"), text(kind), .map(entries)]))
     }
 }

@@ -163,8 +163,8 @@ final class NodeLink: SocketReader {
             output.tail += LinkOpening.greeting(to: node, as: userName)
             owe(.own)
         }
-        guard version != session.writer.version else { return }
-        version = session.writer.version
+        guard version != session.version else { return }
+        version = session.version
         if version == .two { isStateful = false }
         CommandWriter.write(["HELLO", .integer(version.rawValue)], to: &output.tail)
         owe(.own)

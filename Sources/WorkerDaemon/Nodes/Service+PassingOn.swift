@@ -98,7 +98,7 @@ extension Service {
             if case .here = way { try checkThread(of: command, id, session) }
             return way
         case .watch:
-            guard let ids = WatchCommands.jobs(of: command), session.writer.version == .three
+            guard let ids = WatchCommands.jobs(of: command), session.version == .three
             else { return .here }
             let way = try way(toJobs: ids, session, owners)
             guard session.isLink, case .several = way else { return way }

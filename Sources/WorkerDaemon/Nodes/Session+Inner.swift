@@ -53,7 +53,7 @@ extension Session {
         case .encoded(let bytes): return RESPValue(reply: bytes) ?? .null
         case .rows(let bytes, let count, _):
             var reply: [UInt8] = []
-            writer.writeArrayHeader(count: count, to: &reply)
+            replyVersions.writer.writeArrayHeader(count: count, to: &reply)
             return RESPValue(reply: reply + bytes) ?? .null
         }
     }

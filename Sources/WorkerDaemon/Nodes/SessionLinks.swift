@@ -159,7 +159,7 @@ final class SessionLinks {
 
     /// Sends the client a push of another node.
     func push(_ bytes: [UInt8]) {
-        guard session.writer.version == .three, let push = RESPValue(reply: bytes) else { return }
+        guard session.version == .three, let push = RESPValue(reply: bytes) else { return }
         let subject = Self.subject(of: push)
         guard holdCount == 0 else { return earlyPushes.put(push, about: subject) }
         session.push(push, about: subject)

@@ -94,7 +94,7 @@ extension Service: JobDoor {
         for row in rows {
             let failure = tellsFailures ? row.failure : []
             session.append(
-                row: session.user.shown(.map(row.entries + failure)), to: &open.rows)
+                row: session.user.shown(.map(row.entries + failure)), of: reply, to: &open.rows)
         }
         open.rowCount += rows.count
         open.last = rows.last?.job.id ?? open.last
@@ -130,7 +130,7 @@ extension Service: WorkerDoor {
 
     func push(_ value: RESPValue, about subject: UInt64, to client: UInt64) {
         // The other version of the protocol has no pushes.
-        guard let session = sessions[client], session.writer.version == .three else { return }
+        guard let session = sessions[client], session.version == .three else { return }
         session.push(value, about: subject)
     }
 }

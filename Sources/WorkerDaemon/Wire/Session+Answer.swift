@@ -60,9 +60,25 @@ extension Session {
         return standing == .inTransaction
     }
 
+    /// The version of the protocol that the client speaks.
+    var version: ProtocolVersion { replyVersions.latest }
+
+    /// Appends a value to the output.
+    func write(_ value: RESPValue, by writer: ReplyWriter) {
+        if case .bulk(let bytes) = value, bytes.count >= OutputQueue.wholeByteCountMin {
+            writer.writeBulkHeader(byteCount: bytes.count, to: &output.tail)
+            output.appendWhole(bytes)
+            writer.writeBulkTrailer(to: &output.tail)
+        } else {
+            writer.write(value, to: &output.tail)
+        }
+    }
+
     /// Appends a row of a listing, as it goes over the wire.
-    func append(row: RESPValue, to rows: inout [UInt8]) {
-        guard conversation != nil else { return writer.write(row, to: &rows) }
+    func append(row: RESPValue, of slot: ReplyToken, to rows: inout [UInt8]) {
+        guard conversation != nil else {
+            return replyVersions.writer(of: outerNumber(of: slot)).write(row, to: &rows)
+        }
         if !rows.isEmpty { rows.append(UInt8(ascii: ",")) }
         JSONText.append(row, to: &rows)
     }

@@ -25,18 +25,21 @@ extension Session {
     func push(_ value: RESPValue, about subject: UInt64) {
         guard socket != nil else { return }
         if latestPushes.isEmpty, output.byteCount < Self.pushByteCountMax {
-            write(value)
+            write(push: value)
         } else {
             latestPushes.put(value, about: subject)
         }
         scheduleFlush()
     }
 
+    /// Only version 3 has pushes: replies that are outstanding may be of the other one.
+    func write(push: RESPValue) { write(push, by: ReplyWriter(version: .three)) }
+
     /// - Returns: whether there was anything to tell.
     func writeLatestPushes() -> Bool {
         guard !latestPushes.isEmpty else { return false }
         while output.byteCount < Self.pushByteCountMax, let push = latestPushes.popFirst() {
-            write(push)
+            write(push: push)
         }
         return true
     }

@@ -51,7 +51,7 @@ final class Session {
     /// Whether the connection has TLS: a plaintext one looks no further.
     let isEncrypted: Bool
     private(set) var port: ThreadRunLoop.Port?
-    private(set) var writer = ReplyWriter(version: .two)
+    private(set) var replyVersions = ReplyVersions()
     private var earlyByteCount = 0
     private var firstSlot: UInt64 = 0
     private var nextSlot: UInt64 = 0
@@ -191,9 +191,9 @@ final class Session {
         parser.limits = limits.command
     }
 
-    /// Speaks another version of the protocol from the next reply on.
+    /// Speaks another version of the protocol from the next command's reply on.
     func setVersion(_ version: ProtocolVersion) {
-        writer.version = version
+        replyVersions.change(to: version, from: nextSlot, first: firstSlot)
         links?.follow()
         guard version == .two else { return }
         latestPushes.removeAll()
@@ -428,6 +428,7 @@ final class Session {
 
     private func write(_ answer: Answer) {
         defer { firstSlot += 1 }
+        replyVersions.begin(firstSlot)
         if let conversation {
             let isLast = hasInputEnded && pendingReplyCount == 1
             let response = conversation.exchange(of: firstSlot).response(answer, isLast: isLast)
@@ -435,21 +436,11 @@ final class Session {
             return output.append(response.body)
         }
         switch answer {
-        case .value(let value): write(value)
+        case .value(let value): write(value, by: replyVersions.writer)
         case .encoded(let bytes): output.append(bytes)
         case .rows(let bytes, let count, _):
-            writer.writeArrayHeader(count: count, to: &output.tail)
+            replyVersions.writer.writeArrayHeader(count: count, to: &output.tail)
             output.append(bytes)
-        }
-    }
-
-    func write(_ value: RESPValue) {
-        if case .bulk(let bytes) = value, bytes.count >= OutputQueue.wholeByteCountMin {
-            writer.writeBulkHeader(byteCount: bytes.count, to: &output.tail)
-            output.appendWhole(bytes)
-            writer.writeBulkTrailer(to: &output.tail)
-        } else {
-            writer.write(value, to: &output.tail)
         }
     }
 

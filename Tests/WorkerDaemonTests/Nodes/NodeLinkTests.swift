@@ -170,6 +170,34 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [0, 1])
+    func `answers in the version of each command's place`(owner: Int) throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            let thread: CommandArgument = owner == 0 ? "one" : "two"
+            let id = try client.perform(thread, "hold", "x")
+            try client.send(
+                TestClient.bytes(["PERFORM", thread, "hold", "WAIT", "y"])
+                    + TestClient.bytes(["JOB", .integer(id)])
+                    + TestClient.bytes(["JOBS", thread])
+                    + TestClient.bytes(["HELLO", 3]) + TestClient.bytes(["JOB", .integer(id)])
+                    + TestClient.bytes(["JOBS", thread]))
+            try eventually("HELLO has been executed") {
+                try nodes.figure(owner) { $0.sessions.values.count { $0.version == .three } } == 1
+            }
+            nodes.gate.open()
+            #expect(try client.reply().text == "y")
+            func isMap(_ value: RESPValue?) -> Bool {
+                if case .map? = value { true } else { false }
+            }
+            let before = (try client.reply(), try client.reply())
+            #expect(before.0["id"]?.integer == id && !isMap(before.0))
+            #expect(before.1.elements?.first?["id"] != nil && !isMap(before.1.elements?.first))
+            for _ in 0..<2 { #expect(isMap(try client.reply())) }
+            #expect(isMap(try client.reply().elements?.first))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `asks the store once for the thread of a job`() throws {
         try withLinkedNodes { nodes in
