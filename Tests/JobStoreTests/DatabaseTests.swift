@@ -74,6 +74,33 @@ struct `A database` {
                 """, at: address) == "6\nt\n1\n1\n1\n")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `begins no job once its connection is lost, however long it is trusted`() throws {
+        let server = try PostgreSQLServer.shared.get()
+        let (address, directory) = (try server.makeDatabase(), try TestDirectory())
+        let (store, _) = try Self.open(address, attempts: directory.file("attempts"))
+        let name = try PostgreSQLServer.run("SELECT current_database()", at: address)
+            .filter { !$0.isWhitespace }
+        defer { store.close(nextNumber: 1) }
+        var isWithdrawn = false
+        // The trust of three seconds may be over before a slow machine has looked.
+        for _ in 0..<10 where !isWithdrawn {
+            while !store.mayBegin(1, attempt: 1) { SystemThread.yield() }
+            try server.run("ALTER DATABASE \(name) ALLOW_CONNECTIONS false", in: "postgres")
+            try server.run(
+                """
+                SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                WHERE datname = '\(name)'
+                """, in: "postgres")
+            while store.isTrusted, !isWithdrawn {
+                SystemThread.yield()
+                isWithdrawn = !store.mayBegin(1, attempt: 1) && store.isTrusted
+            }
+            try server.run("ALTER DATABASE \(name) ALLOW_CONNECTIONS true", in: "postgres")
+        }
+        #expect(isWithdrawn)
+    }
+
     @Test func `whose schema is another program's is refused`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         try PostgreSQLServer.run(

@@ -45,6 +45,13 @@ private final class Sharer {
 
     var seat: Int64 { store.sharedSeat ?? 1 }
 
+    /// All answers about new jobs, in order.
+    var acceptances: [(count: Int, fault: StoreFault?)] {
+        answers.get().compactMap { answer in
+            if case .accepted(let count, let fault) = answer { (count, fault) } else { nil }
+        }
+    }
+
     private func awaitAnswer<Value>(_ read: (StoreAnswer) -> Value?) throws -> Value {
         let end = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < end {
@@ -395,6 +402,40 @@ struct `A database with shared threads` {
             }
             #expect(try submitted(a) == ["mail"])
             #expect(try submitted(b) == ["disk"])
+        }
+    }
+
+    @Test func `refuses a name that another daemon uses just now, and that job alone`() throws {
+        try withTwo { a, _ in
+            _ = try a.take("mail", from: 1)
+            let other = try SQLSession(at: address)
+            // As an open transaction of another daemon.
+            let name = "encode('once'::bytea, 'hex')"
+            try other.run(
+                "BEGIN; SELECT pg_advisory_xact_lock(x'776B6E6D'::int, hashtext(\(name)))")
+            let claim = NameClaim(
+                name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
+            let first = a.recovery.nextNumber
+            func new(_ number: UInt64) -> NewJob {
+                let request = JobRequest(thread: "mail", selector: "echo", payload: [])
+                return NewJob(
+                    Job(id: JobID(number), request: request, acceptedAt: 0), isParked: false)
+            }
+            #expect(
+                try a.tell(
+                    .accept(new(first)), .acceptOnce(new(first + 1), claim),
+                    .accept(new(first + 2))) == nil)
+            #expect(
+                a.acceptances.map { [$0.count, $0.fault?.kind == .nameInUse ? 1 : 0] }
+                    == [[1, 0], [1, 1], [1, 0]])
+            #expect(
+                try sql("SELECT id FROM workerd.jobs ORDER BY id") == "\(first)\n\(first + 2)\n")
+            // With its end, the name is free.
+            try other.run("COMMIT")
+            #expect(try a.tell(.acceptOnce(new(first + 3), claim)) == nil)
+            #expect(a.acceptances.last?.fault == nil)
+            #expect(
+                try sql("SELECT job FROM workerd.unique_names") == "\(first + 3)\n")
         }
     }
 
