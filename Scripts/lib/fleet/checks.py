@@ -254,9 +254,10 @@ class Checks:
         for order in self.book.orders.values():
             for job in order.numbers:
                 runs = self.runs_of.get(job, [])
-                if order.delay and runs and runs[0].begun_at < (
-                        order.sent_at + order.delay / 1000 - STEP):
-                    self.fault("job %d began before its time" % job)
+                early = runs and order.sent_at + order.delay / 1000 - runs[0].begun_at
+                if order.delay and runs and early > STEP:
+                    self.fault("job %d began in %s %.2f s before its time, %.2f s after %s" % (
+                        job, runs[0].node, early, runs[0].begun_at - order.sent_at, order.token))
                 if order.cancelled is None:
                     continue
                 self.counts["jobs cancelled"] += 1

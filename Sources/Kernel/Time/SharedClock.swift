@@ -19,6 +19,8 @@ package final class SharedClock: Sendable {
 
     /// By how many nanoseconds it is ahead of the time since this machine's start.
     private let lead = Atomic<Int64>(SharedClock.unknown)
+    /// How long the reading took that has set it: by half of that it may be wrong.
+    private let doubt = Atomic<Int64>(0)
     private let whenSet = Mutex<(@Sendable () -> Void)?>(nil)
     private let sinceStart: @Sendable () -> Int64
 
@@ -39,8 +41,10 @@ package final class SharedClock: Sendable {
     /// The moment to be given to `wasRead` as the earliest one.
     package func beforeReading() -> Int64 { sinceStart() }
 
-    /// Takes a reading: then the clock shows that time, if it was off by more than the tolerance.
+    /// Takes a reading: then the clock shows that time, if it was off by more than the tolerance,
+    /// or if the reading took less than half as long as the one before that set it.
     ///
+    /// - Thread: that of all readings.
     /// - Parameters:
     ///   - unixNanoseconds: the reading, in nanoseconds since 1970-01-01 00:00 UTC.
     ///   - earliest: a moment before it, of `beforeReading`.
@@ -48,12 +52,17 @@ package final class SharedClock: Sendable {
         let latest = sinceStart()
         let before = lead.load(ordering: .acquiring)
         let tolerance = Self.tolerance.nanosecondsClamped
+        var isExpected = false
         if before != Self.unknown {
             let expected = (earliest + before - tolerance)...(latest + before + tolerance)
-            if expected.contains(unixNanoseconds) { return }
+            isExpected = expected.contains(unixNanoseconds)
         }
-        lead.store(unixNanoseconds - (earliest + (latest - earliest) / 2), ordering: .releasing)
-        if before != Self.unknown { whenSet.withLock { $0 }?() }
+        let span = latest - earliest
+        // Relaxed: only the thread of readings uses it.
+        if isExpected, span >= doubt.load(ordering: .relaxed) / 2 { return }
+        doubt.store(span, ordering: .relaxed)
+        lead.store(unixNanoseconds - (earliest + span / 2), ordering: .releasing)
+        if before != Self.unknown, !isExpected { whenSet.withLock { $0 }?() }
     }
 
     /// Sets the closure that is called, on the thread of a reading, when the clock has been set: as

@@ -62,6 +62,19 @@ import Testing
         #expect(setCount.count == 0)
     }
 
+    @Test func `is corrected by a reading that took less than half as long`() {
+        read(Self.hour, lasting: 400_000_000)
+        // The first answer took all of that time on its way back.
+        let late = Self.hour + 400_000_000
+        read(late, lasting: 200_000_000)
+        #expect(wall.unixNanoseconds() == Int64(late))
+        read(late + 200_000_000, lasting: 10_000_000)
+        #expect(wall.unixNanoseconds() == Int64(late + 205_000_000))
+        read(late, lasting: 6_000_000)
+        #expect(wall.unixNanoseconds() == Int64(late + 211_000_000))
+        #expect(setCount.count == 0)
+    }
+
     @Test(arguments: [2_000_000_000, -2_000_000_000])
     func `is set, and tells so, when a reading differs by more`(difference: Int) {
         read(Self.hour)
