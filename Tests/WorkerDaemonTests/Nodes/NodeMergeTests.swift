@@ -212,7 +212,8 @@ import Testing
         try withLinkedNodes { nodes in
             let client = try nodes.connect(1)
             try client.send("PERFORM", "two", "turn", "WAIT", "x")
-            let token = try Taken.take(nodes.connect(first), as: "w", "turn").token
+            let held = try Taken.take(nodes.connect(first), as: "w", "turn")
+            defer { _ = try? held.ended(nodes.connect(1), "") }
             try eventually("it has left") {
                 try nodes.figure(1) {
                     $0.driver.exchange.deliveries.values.count { $0.lease != nil }
@@ -220,8 +221,10 @@ import Testing
                     == 1
             }
             let worker = try nodes.connect(second)
-            let job = try Taken.take(worker, as: "w", "turn")
-            #expect(job.token == token && job.attempt == 1)
+            try worker.send("TAKE", "AS", "w", "WAIT", 100, "FROM", "turn")
+            while try worker.isSilent() { nodes.advance(by: .milliseconds(10)) }
+            let job = try Taken(try worker.reply())
+            #expect(job.token == held.token && job.attempt == 1)
             #expect(try job.ended(worker, "y").text == "OK")
             #expect(try client.reply().text == "y")
         }
