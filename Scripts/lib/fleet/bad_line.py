@@ -1,12 +1,12 @@
-"""A bad line of one node of Scripts/fleet-test: its frames go through this program, which delays and
-loses them, as tc-netem(8) does. Few kernels of virtual machines have that.
+"""A bad line of one node of Scripts/fleet-test: its frames go through this program, which delays
+and loses them, as tc-netem(8) does. Few kernels of virtual machines have that.
 
     bad_line.py BRIDGE PORT WAY MILLISECONDS PERCENT [ADDRESS…]
 
-Takes PORT, the node's end at the bridge, out of BRIDGE, and passes its frames on through a tap in its
-place. WAY is `both`, `from` or `to` the node: frames of that way arrive so many milliseconds late, and
-of a hundred PERCENT are lost. With ADDRESSes, only those from or to one of them. Writes `ready`; puts
-PORT back when its standard input ends.
+Takes PORT, the node's end at the bridge, out of BRIDGE, and passes its frames on through a tap in
+its place. WAY is `both`, `from` or `to` the node: frames of that way arrive so many milliseconds
+late, and of a hundred PERCENT are lost. With ADDRESSes, only those from or to one of them. Writes
+`ready`; puts PORT back when its standard input ends.
 """
 
 import fcntl
@@ -25,6 +25,8 @@ import time
 TUNSETIFF, TAP, NO_INFORMATION, HEADER = 0x400454CA, 0x0002, 0x1000, 0x4000
 SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 15, 23
 HEADER_SIZE, FRAME_MAX = 10, 1 << 17
+# The place of the addresses in a frame, behind that header, Ethernet's, and a part of IPv4's.
+ADDRESSES = HEADER_SIZE + 14 + 12
 EVERY_PROTOCOL = 0x0003
 
 
@@ -63,8 +65,9 @@ class Line:
         """Whether a frame that comes from an end is delayed, and may be lost."""
         if not self.delays[end]:
             return False
-        addresses = frame[HEADER_SIZE + 26:HEADER_SIZE + 30], frame[HEADER_SIZE + 30:HEADER_SIZE + 34]
-        return not self.addresses or not self.addresses.isdisjoint(addresses)
+        # Of IPv4: its source and its destination.
+        ends = frame[ADDRESSES:ADDRESSES + 4], frame[ADDRESSES + 4:ADDRESSES + 8]
+        return not self.addresses or not self.addresses.isdisjoint(ends)
 
     def take(self, end):
         """Takes the frames that an end has."""

@@ -55,7 +55,9 @@ class Faults:
         if fleet.network:
             self.kinds += [
                 lasting(self.cut_off, 2), lasting(self.cut_off, 12), lasting(self.cut_sending, 12),
-                lasting(self.cut_hearing, 12), lasting(self.cut_between, 5),
+                lasting(self.cut_hearing, 12), lasting(self.cut_between, 5)]
+        if fleet.network and os.access("/dev/net/tun", os.R_OK | os.W_OK):
+            self.kinds += [
                 lasting(self.spoil_line, 15), lasting(self.spoil_sending, 15),
                 lasting(self.spoil_hearing, 15), lasting(self.spoil_between, 15)]
         if wanted:

@@ -256,7 +256,8 @@ class Crowd:
             # A repeated submit has a later place.
             order.is_plain = False
             self.threads.append(threading.Thread(
-                target=self.insist, args=(order, number % 2 == 0, hand.chance.random()), daemon=True))
+                target=self.insist, daemon=True,
+                args=(order, number % 2 == 0, hand.chance.random())))
 
     def start(self):
         for thread in self.threads:
