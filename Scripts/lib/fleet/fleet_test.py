@@ -90,6 +90,8 @@ class Faults:
         kind(serving, others)
         self.fleet.settle()
         burst.join(120)
+        if burst.is_alive():
+            self.fleet.faults.append("a pipeline is not answered 120 s after " + kind.__name__)
 
     def probe(self, kind, node, since):
         """Notes the time until a PERFORM is answered through a node."""
@@ -415,6 +417,8 @@ def main(binary, seconds, seed, shares, wanted):
         for line in faults.table():
             print(line)
         print("idle, statements a second: " + ", ".join(idle))
+        for reason, count in book.reasons.most_common(12):
+            print("%5d x %s" % (count, reason))
         counts["answers that refuse"] = book.refusals
         print("; ".join("%s: %d" % pair for pair in counts.items()))
     except (OSError, Refused) as error:

@@ -5,6 +5,7 @@ import random
 import re
 import threading
 import time
+from collections import Counter
 
 from resp import Refused, command
 
@@ -64,6 +65,8 @@ class Book:
         self.told_results, self.told_ends = [], []
         self.over, self.full = threading.Event(), threading.Event()
         self.refusals = 0
+        # How often each was said; numbers are left out.
+        self.reasons = Counter()
         self.probes = set()
 
     def add(self, order):
@@ -86,6 +89,7 @@ class Book:
 
     def refuse(self, refusal):
         self.refusals += 1
+        self.reasons[re.sub(r"\d+", "N", str(refusal))] += 1
         if str(refusal).split()[0] not in PASSING:
             self.faults.append("refused: %s" % refusal)
 
