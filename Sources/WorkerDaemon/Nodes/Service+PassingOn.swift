@@ -14,7 +14,7 @@ private enum CommandWay {
     /// To several nodes.
     case several
     /// No node can execute it yet, for this reason.
-    case none(String)
+    case none(SessionLinks.Wanted, String)
     /// The store has to be asked for the threads of these jobs.
     case unknown([JobID])
 }
@@ -58,11 +58,13 @@ extension Service {
             try pass(command, found, to: node, session)
         case .several:
             try passToSeveral(command, found, target, session, owners)
-        case .none(let reason):
-            try links(of: session).hold(command, because: reason)
+        case .none(let wanted, let reason):
+            try links(of: session).hold(command, for: wanted, because: reason)
         case .unknown(let ids):
             let links = links(of: session)
-            try links.hold(command, because: "the store does not say which thread has the job")
+            try links.hold(
+                command, for: .threads,
+                because: "the store does not say which thread has the job")
             links.seek(ids, owners)
         }
         return true
@@ -102,7 +104,7 @@ extension Service {
             else { return .here }
             let way = try way(toJobs: ids, session, owners)
             guard session.isLink, case .several = way else { return way }
-            return .none("node \(nodeName) does not have the threads of all these jobs")
+            return .none(.threads, "node \(nodeName) does not have the threads of all these jobs")
         case .all(.jobs):
             // Wrong arguments are refused when the command is executed.
             guard let arguments = try? JobsArguments(command, driver, session.user) else {
@@ -137,7 +139,7 @@ extension Service {
         case .node(let node): return .node(node)
         // An unknown thread is refused when the command is executed.
         case .nobody where !isKnown: return .here
-        case .nobody: return .none("no node has the thread \(group)")
+        case .nobody: return .none(.owner(of: group), "no node has the thread \(group)")
         }
     }
 
@@ -219,7 +221,9 @@ extension Service {
         let links = links(of: session)
         if session.isLink {
             // The nodes do not agree: each may have heard of a change first.
-            try links.hold(command, because: "node \(node.name) has the thread, not \(nodeName)")
+            try links.hold(
+                command, for: .node(node.id),
+                because: "node \(node.name) has the thread, not \(nodeName)")
             return nil
         }
         switch try links.way(to: node) {
@@ -228,7 +232,8 @@ extension Service {
             return link
         case .none(let reason):
             try links.hold(
-                command, because: "node \(node.name) is not reached: \(reason)", for: patience)
+                command, for: .node(node.id),
+                because: "node \(node.name) is not reached: \(reason)", patience: patience)
             return nil
         }
     }

@@ -28,6 +28,16 @@ final class SessionLinks {
         case unknown
     }
 
+    /// The thing that a held command waits for.
+    enum Wanted: Hashable {
+        /// A link to a node, or that it takes its thread.
+        case node(Int64)
+        /// An owner of a thread or pool.
+        case owner(of: String)
+        /// The threads of jobs.
+        case threads
+    }
+
     /// The last fault of a node's links.
     private struct Fault {
         let fault: LinkFault
@@ -53,8 +63,9 @@ final class SessionLinks {
     private var end: Instant?
     /// Whether the command that is executed was held.
     private var isTryingAgain = false
-    /// The reason of the latest refusal.
-    private var refusal: String?
+    /// The things for which commands were refused, and until when others that want the same are
+    /// refused at once.
+    private var refusals: (wanted: Set<Wanted>, end: Instant)?
     private var wakeUp: ThreadRunLoop.Timeout?
     /// The threads of jobs at other nodes, as the store has told: a job keeps its thread.
     private var threads: [JobID: String] = [:]
@@ -206,7 +217,7 @@ final class SessionLinks {
             faults[number] = nil
         }
         if let round, nodes.contains(where: { !round.hasAsked($0) }) { round.end() }
-        end = held == nil ? nil : end
+        refusals = nil
         tryAgain()
     }
 
@@ -224,26 +235,28 @@ final class SessionLinks {
 
     /// Holds a command until it can be executed.
     ///
-    /// - Throws: that its time is over.
+    /// - Throws: that its time is over, or that of one which came with it and wants the same.
     func hold(
-        _ command: Command, because reason: String, for patience: Duration = SessionLinks.patience
+        _ command: Command, for wanted: Wanted, because reason: String,
+        patience: Duration = SessionLinks.patience
     ) throws(WireError) {
         let now = loop.now
-        // A later command may be for a node that is well.
-        let isForTheSame = isTryingAgain || reason == refusal
-        if let end, isForTheSame, now < end.advanced(by: Self.refusalAge) {
-            guard now < end else {
-                refusal = reason
-                forgetQuestions()
-                throw WireError(.busy, "\(reason); a takeover takes seconds, try again")
-            }
-        } else {
-            end = now.advanced(by: patience)
+        let end = (isTryingAgain ? end : nil) ?? now.advanced(by: patience)
+        if now >= end {
+            // A command that was held meanwhile has not let earlier refusals grow old.
+            let others = refusals?.wanted ?? []
+            refusals = (others.union([wanted]), now.advanced(by: Self.refusalAge))
+        } else if let age = refusals?.end, now >= age, !isTryingAgain {
+            refusals = nil
         }
+        if refusals?.wanted.contains(wanted) == true {
+            noteWayFound()
+            throw WireError(.busy, "\(reason); a takeover takes seconds, try again")
+        }
+        self.end = end
         held = command
         session.pauses.insert(.held)
         let nextTry = faults.values.map(\.end).filter { now < $0 }.min()
-        guard let end else { return }
         wakeUp(at: min(end, nextTry ?? end))
     }
 

@@ -74,6 +74,30 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `is refused with all that came with it, for any of several threads`() throws {
+        try withLinkedNodes(3) { nodes in
+            // A burst is on its way to a node that has given two threads away.
+            try nodes.own(["one": 1, "two": 1, "pool": 1])
+            try nodes.own(["one": 0, "two": 2], seenBy: [1])
+            let client = try nodes.connect(0)
+            let threads: [CommandArgument] = ["pool", "one", "pool", "two"]
+            let burst = threads.flatMap { TestClient.bytes(["PERFORM", $0, "echo", "x"]) }
+            try client.send((0..<10).flatMap { _ in burst })
+            // Each of the two threads is waited for once.
+            var replies: [RESPValue] = []
+            for count in [1, 2] {
+                try eventually("the next one is held") { try nodes.jobCount(1) == count }
+                while replies.count < 2 * count - 1 { replies.append(try client.reply()) }
+                #expect(try client.isSilent())
+                nodes.advance(by: .seconds(5))
+            }
+            while replies.count < 40 { replies.append(try client.reply()) }
+            #expect(replies.filter { $0.errorWord == "BUSY" }.count == 20)
+            #expect(try nodes.jobCount(1) == 20)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `waits at the other node until that has the thread`() throws {
         try withLinkedNodes { nodes in
             try nodes.own(["two": nil], seenBy: [1])
