@@ -109,8 +109,9 @@ final class Service: SessionDelegate {
         _read { yield unsafe uncheckedRecentNames }
         _modify { yield unsafe &uncheckedRecentNames }
     }
-    /// A thread that this node has among those that work together, as a command named it; empty if
-    /// none was named since owners have changed.
+    /// The name of a thread of this node, as the latest command for one had it.
+    ///
+    /// A command with the same bytes needs no look at the owners. Empty when owners have changed.
     var recentOwnThread: [UInt8] {
         _read { yield unsafe uncheckedRecentOwnThread }
         _modify { yield unsafe &uncheckedRecentOwnThread }

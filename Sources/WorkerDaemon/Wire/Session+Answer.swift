@@ -89,7 +89,10 @@ extension Session {
     /// Whether the client has many bytes of answers to read.
     var hasUnread: Bool { toldByteCount > 0 }
 
-    /// Whether it has to wait for others; apart, as each command asks whether it is throttled.
+    /// Whether limits that all clients share throttle this one.
+    ///
+    /// Not inlined: each command asks whether its client is throttled, and mostly these limits are
+    /// not reached.
     @inline(never) var isThrottledByOthers: Bool {
         hasUnread && delegate.hasNoRoom
             || outputRound.throttlesClients && pendingReplyCount > 0 && !hasHungUp
