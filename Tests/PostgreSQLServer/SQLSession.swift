@@ -5,7 +5,7 @@ import Support
 
 /// A session with a database, beside that of a store.
 ///
-/// It ends with this object.
+/// It ends with this object at the latest.
 package final class SQLSession {
     private var child: ChildProcess
     private let input: Descriptor
@@ -24,13 +24,26 @@ package final class SQLSession {
         self.output = output
     }
 
+    /// Sends statements or commands of psql; their rows stay unread until `run` or `end`.
+    package func send(_ text: String) throws {
+        try input.write(everything: Array("\(text)\n".utf8))
+    }
+
+    /// Waits until everything is done; drops the rows.
+    package func end() throws {
+        try send("\\q")
+        _ = try output.readEverything("its rows", atMost: 1 << 20)
+        try waitUntilReady(child.endDescriptor.number)
+        guard child.reap() == .exited(0) else { throw Unexpected("a session has failed") }
+    }
+
     /// Runs statements.
     ///
     /// - Returns: the rows, unaligned.
     @discardableResult
     package func run(_ sql: String) throws -> String {
         let mark = Array("done\n".utf8)
-        try input.write(everything: Array("\(sql);\n\\echo done\n".utf8))
+        try send("\(sql);\n\\echo done")
         var bytes: [UInt8] = []
         while !bytes.suffix(mark.count).elementsEqual(mark) {
             try waitUntilReady(output.number)

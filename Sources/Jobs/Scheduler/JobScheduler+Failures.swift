@@ -219,8 +219,7 @@ extension JobScheduler {
     private var openThreads: Set<String> {
         var names: Set<String> = []
         for group in served.groups where group.isServed {
-            for name in [group.name] + group.memberNames
-            where !environment.isStopped(name, of: group) {
+            for name in group.names where !environment.isStopped(name, of: group) {
                 names.insert(name)
             }
         }

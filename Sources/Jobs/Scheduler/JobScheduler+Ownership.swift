@@ -209,8 +209,9 @@ extension JobScheduler {
     package func isIdle(_ name: String) -> Bool {
         guard let group = served.group(named: name) else { return true }
         guard !store.inquiries.haveCommands, cancels.bulkTurns.isEmpty else { return false }
-        let threads = Set([name] + group.memberNames)
-        guard !threads.contains(where: { cancels.hasWaiters(ofThread: $0) }) else { return false }
+        guard !group.names.contains(where: { cancels.hasWaiters(ofThread: $0) }) else {
+            return false
+        }
         return book.activeJobs.allSatisfy { job in
             guard job.group === group else { return true }
             switch job.place {
@@ -226,7 +227,7 @@ extension JobScheduler {
     /// the counts of its jobs in the store: a claim tells these.
     package mutating func forgetJobs(of name: String) {
         guard let group = served.group(named: name) else { return }
-        for thread in [name] + group.memberNames { served.releases.forget(thread) }
+        for thread in group.names { served.releases.forget(thread) }
         var failed: [JobID] = []
         book.forEach { job in
             if job.group === group, job.isStored, job.job.state == .failed { failed.append(job.id) }

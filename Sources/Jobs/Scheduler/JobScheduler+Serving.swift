@@ -72,7 +72,7 @@ extension JobScheduler {
                 startedAt: now.unixMilliseconds)
         (group.maxQueued, group.maxQueuedByteCount) = (maxQueued, maxQueuedByteCount)
         served.serve(group, memberNames: memberNames)
-        let names = Self.names(of: group)
+        let names = group.names
         prepare(names, of: group)
         return (group.index, names)
     }
@@ -90,13 +90,9 @@ extension JobScheduler {
             return effects.answer(reply, .done)
         }
         served.remove(group)
-        leave(Self.names(of: group), of: group)
+        leave(group.names, of: group)
         served.releases.endings.append((group, reply))
         endReleases()
-    }
-
-    private static func names(of group: ThreadGroup) -> [String] {
-        [group.name] + group.memberNames.filter { $0 != group.name }
     }
 
     /// Makes the queues of threads that come: what is accepted before they are claimed is parked.
@@ -258,12 +254,12 @@ extension JobScheduler {
     /// Jobs for a thread that has gone are orphans, or cancelled if no store has them.
     package mutating func resume(group name: String, memberNames: [String]) -> [String] {
         guard let group = served.group(named: name) else { return [] }
-        let before = Set(Self.names(of: group))
+        let before = Set(group.names)
         let wasOneThread = group.memberNames.count == 1
         let gone = before.subtracting([name] + memberNames).sorted()
         leave(gone, of: group)
         served.serve(group, memberNames: memberNames)
-        let new = Self.names(of: group).filter { !before.contains($0) }
+        let new = group.names.filter { !before.contains($0) }
         prepare(new, of: group)
         if wasOneThread != (memberNames.count == 1) { orderAnew(group) }
         offerSuspended(of: group)

@@ -68,6 +68,9 @@ package final class ThreadGroup {
     /// The name of the group to which a thread belongs: `pool` of `pool/3`.
     package static func name(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
 
+    /// Its own name, and those of its threads.
+    var names: [String] { [name] + memberNames.filter { $0 != name } }
+
     /// Whether a name of this group is that of one thread.
     func isOneThread(_ thread: String) -> Bool { memberNames.count == 1 || thread != name }
 

@@ -26,7 +26,7 @@ package struct SharingPlan: Sendable {
     package static let giveLookCountMin = 10
 
     private let seat: Int64
-    /// The names of the threads and pools that this daemon can run.
+    /// The names of the threads and pools that this daemon can run, in order.
     private let threads: [String]
     private var watches: [Int64: SeatWatch] = [:]
     /// Since when a thread has no owner.
@@ -41,7 +41,7 @@ package struct SharingPlan: Sendable {
 
     package init(seat: Int64, threads: [String]) {
         self.seat = seat
-        self.threads = threads
+        self.threads = threads.sorted()
     }
 
     /// Looks at all daemons.
@@ -66,7 +66,7 @@ package struct SharingPlan: Sendable {
         let assignment = assigned?.assignment ?? ThreadAssignment([], among: [])
         let livingSeats = Set(living.compactMap(\.seat))
         var steps: [SharingStep] = []
-        for thread in threads.sorted() {
+        for thread in threads {
             let place = places.threads[thread]
             if let place, place.seat == seat {
                 ownerlessSince[thread] = nil

@@ -123,12 +123,13 @@ extension PostgreSQLStore {
         var parameters = Parameters()
         parameters.add(.numbers(entries.keys.sorted()))
         parameters.add(.texts(names))
-        let ids = try rows(
+        let found = try rows(
             """
             SELECT id FROM workerd.jobs
             WHERE id = ANY ($1::bigint[]) AND \(Self.isInScope(2))
             """, parameters
-        ).all.map { JobColumns.id($0).number }
-        return entries.filter { Set(ids).contains($0.key) }
+        )
+        let ids = Set(found.all.map { JobColumns.id($0).number })
+        return entries.filter { ids.contains($0.key) }
     }
 }

@@ -1,6 +1,7 @@
 // How long this daemon may begin jobs. Another daemon takes the seat at the earliest when the
 // session of this one is over, which takes the server some seconds; trust ends before that.
 
+internal import Jobs
 internal import Synchronization
 
 /// Whether the seat is certainly this daemon's.
@@ -10,7 +11,7 @@ final class Trust: Sendable {
     /// How long a confirmed transaction is trusted, from its sending on.
     static let span = Duration.seconds(3)
     /// After how much silence the server ends a session.
-    static let sessionSeconds = 4
+    static let sessionSeconds = SeatWatch.promotedFreeTime.components.seconds
 
     private let origin = ContinuousClock.now
     /// The end of the trust, in nanoseconds from the origin.

@@ -70,12 +70,8 @@ enum NodeCommands {
         _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?, _ link: LinkWatch.State?
     ) -> RESPValue {
         let names = places.threads.filter { $0.value.seat == node.seat }.keys.sorted()
-        guard
-            case .map(let entries) = describe(
-                node, since: node.startedAt, epoch: nil, isTrusted: isTrusted)
-        else { return .null }
         return .map(
-            entries + [
+            entries(of: node, since: node.startedAt, epoch: nil, isTrusted: isTrusted) + [
                 entry("threads", .array(names.map { text($0) })), entry("link", describe(link)),
             ])
     }
@@ -91,7 +87,13 @@ enum NodeCommands {
     private static func describe(
         _ node: StoreNode, since: Int64, epoch: Int64?, isTrusted: Bool?
     ) -> RESPValue {
-        .map([
+        .map(entries(of: node, since: since, epoch: epoch, isTrusted: isTrusted))
+    }
+
+    private static func entries(
+        of node: StoreNode, since: Int64, epoch: Int64?, isTrusted: Bool?
+    ) -> [RESPValue.Entry] {
+        [
             entry("name", text(node.name)),
             entry("state", text(node.serves ? "serves" : "waits")),
             entry("since", .integer(Int(since))),
@@ -99,6 +101,6 @@ enum NodeCommands {
             entry("epoch", epoch.map { .integer(Int($0)) } ?? .null),
             entry("address", node.commands.map { text($0) } ?? .null),
             entry("http", node.requests.map { text($0) } ?? .null),
-        ])
+        ]
     }
 }

@@ -63,8 +63,9 @@ final class SessionLinks {
     private var end: Instant?
     /// Whether the command that is executed was held.
     private var isTryingAgain = false
-    /// The things for which commands were refused, and until when others that want the same are
-    /// refused at once.
+    /// The things that refused commands have waited for.
+    ///
+    /// Until `end`, a command that waits for one of them is refused at once.
     private var refusals: (wanted: Set<Wanted>, end: Instant)?
     private var wakeUp: ThreadRunLoop.Timeout?
     /// The threads of jobs at other nodes, as the store has told: a job keeps its thread.
@@ -213,9 +214,6 @@ final class SessionLinks {
         }
         faults = faults.filter { fault in nodes.contains { $0.id == fault.key } }
         guard session.isOpen else { return }
-        for number in faults.keys where !nodes.contains(where: { $0.id == number }) {
-            faults[number] = nil
-        }
         if let round, nodes.contains(where: { !round.hasAsked($0) }) { round.end() }
         refusals = nil
         tryAgain()

@@ -10,8 +10,8 @@ struct DoorCertificates: Sendable {
     /// The TLS of one door.
     private struct Entry: Sendable {
         let context: TLSContext
-        /// The client's end of links to nodes that require a certificate: this one.
-        let identity: TLSContext
+        /// The client's end of links to nodes that require a certificate: this one; nil for HTTP.
+        let identity: TLSContext?
         /// Digests of what it was made from, to know a change.
         let certificate: [UInt8]
         let key: [UInt8]
@@ -159,10 +159,12 @@ struct DoorCertificates: Sendable {
                 try contents(file, "\(setting).clients")
             },
             requiresClient: tls.requireClient)
-        let (context, identity): (TLSContext, TLSContext)
+        let (context, identity): (TLSContext, TLSContext?)
         do throws(TLSFileError) {
             context = try TLSContext(serving: dialect == .requests ? .http : .redis, files)
-            identity = try TLSContext(identity: (files.certificate, files.key))
+            identity =
+                dialect == .commands
+                ? try TLSContext(identity: (files.certificate, files.key)) : nil
         } catch {
             let (key, file) =
                 switch error.part {

@@ -176,7 +176,7 @@ struct SubmitBySQLTests {
         let scene = try Scene()
         defer { scene.daemon.kill() }
         try scene.daemon.check {
-            let open = try Session(at: scene.address)
+            let open = try SQLSession(at: scene.address)
             let call = "SELECT workerd.perform('images', 'echo', 'once', unique_name => 'n');"
             try open.send("BEGIN; \(call)")
             try eventually("its transaction is open") {
@@ -232,7 +232,7 @@ struct SubmitBySQLTests {
             }.joined(separator: "\n")
         }
         let sessions = try scripts.map { script in
-            let session = try Session(at: scene.address)
+            let session = try SQLSession(at: scene.address)
             try session.send(script)
             return session
         }
@@ -255,37 +255,5 @@ struct SubmitBySQLTests {
             .split(separator: "\n").map(String.init)
         #expect(found.count == committed.count)
         #expect(Set(found) == committed)
-    }
-
-    /// A psql that is given its statements one after another.
-    private final class Session {
-        private var child: ChildProcess
-        private let input: Descriptor
-        private let output: Descriptor
-
-        init(at address: String) throws {
-            var child = try ChildProcess.spawn(
-                ChildCommand(
-                    program: "/usr/bin/psql",
-                    arguments: ["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", address]))
-            guard let input = child.takeInput(), let output = child.takeOutput() else {
-                throw Unexpected("the pipes of psql were taken")
-            }
-            self.input = input
-            self.output = output
-            self.child = child
-        }
-
-        func send(_ text: String) throws {
-            try input.write(everything: Array("\(text)\n".utf8))
-        }
-
-        /// Waits until it has done everything.
-        func end() throws {
-            try send("\\q")
-            _ = try output.readEverything("its rows", atMost: 1 << 20)
-            try waitUntilReady(child.endDescriptor.number)
-            guard child.reap() == .exited(0) else { throw Unexpected("a session has failed") }
-        }
     }
 }

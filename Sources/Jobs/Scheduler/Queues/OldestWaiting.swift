@@ -103,7 +103,7 @@ extension JobScheduler {
 
     /// How many jobs of a group wait for their moment.
     package func delayedCount(of group: ThreadGroup) -> Int {
-        Set(group.memberNames + [group.name]).reduce(group.load.parked(.delayed).count) {
+        group.names.reduce(group.load.parked(.delayed).count) {
             $0 + book.count(thread: $1, state: .delayed)
         }
     }
