@@ -446,20 +446,20 @@ final class SchedulerDriver {
             }
             context.note(ticket)
             if let owed { owe(owed) }
+            owedWakes.noteJob()
         } catch {
             // The thread was stopped between the look and the submit.
             input { $0.refused(job) }
         }
     }
 
-    /// Wakes a thread for its jobs at the end of the pass, or after so many, whichever is first.
+    /// Wakes a thread for its jobs at the end of the pass, or after so many jobs.
     private func owe(_ wake: WorkerPool.OwedWake) {
         if owedWakes.isEmpty {
             let driver = Confined(self, to: loop)
             loop.perform { driver.value.owedWakes.pay() }
         }
         owedWakes.append(wake)
-        if owedWakes.isFull { owedWakes.pay() }
     }
 
     /// Has the scheduler told when a job begins, or reports how far it is.
