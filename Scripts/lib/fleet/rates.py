@@ -76,12 +76,22 @@ def owner(server, nodes, thread):
     return next(node for node in nodes if [node.name] == name)
 
 
-def main(binary, shares):
+def rival(server, python):
+    """Has procrastinate print its rates, with a database of its own on the same server."""
+    server.sql("CREATE DATABASE rival OWNER workerd")
+    subprocess.run(
+        [python, "-B", os.path.join(os.path.dirname(__file__), "procrastinate_rival.py"),
+         "host=%s user=workerd dbname=rival" % server.sockets[0]], check=True)
+
+
+def main(binary, shares, python):
     at = tempfile.mkdtemp(prefix="workerd-rates-")
     os.chmod(at, 0o711)
     server, nodes, chance = Server(at, shares=shares), [], random.Random(1)
     try:
         floors(server, at)
+        if python:
+            rival(server, python)
         network = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
         for place, name in enumerate(("a", "b")):
             node = Node(name, [binary], at, "%s.%d" % (network, place + 1), server.address,
@@ -125,4 +135,4 @@ def main(binary, shares):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:] == ["--shared"])
+    main(sys.argv[1], "--shared" in sys.argv[2:], os.environ.get("RIVAL_PYTHON"))
