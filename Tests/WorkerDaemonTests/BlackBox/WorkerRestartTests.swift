@@ -10,7 +10,7 @@ import Testing
         var setup = Setup.durable
         setup.threads = "images: {}, mail: { count: 2 }"
         setup.selectors = """
-            resize: { worker: true, lease: "50ms" },
+            resize: { worker: true, lease: "1m" },
             crop: { worker: true, lease: "50ms", leaseAfterRestart: "50ms" },
             slow: { worker: true, retries: 2, retry: "block" },
             aside: { worker: true, retries: 2 },
