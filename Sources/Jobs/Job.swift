@@ -205,6 +205,8 @@ package struct Job: Hashable, Sendable {
 extension Job {
     /// The thread or pool that runs it.
     package var thread: String { details.thread }
+    /// The name under which it waits, as of `JobDetails.slot`.
+    package var slot: String { details.slot }
     /// The name of the handler.
     package var selector: String { details.selector }
     /// The job's lane while it waits.

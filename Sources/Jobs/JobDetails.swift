@@ -5,6 +5,8 @@
 package final class JobDetails: Hashable, Sendable {
     /// The thread or pool that runs the job.
     package let thread: String
+    /// The name under which it waits: that of its slot if the pool is spread, else the thread's.
+    package let slot: String
     /// The name of the handler.
     package let selector: String
     /// The job's lane while it waits.
@@ -23,7 +25,8 @@ package final class JobDetails: Hashable, Sendable {
         _ request: borrowing JobRequest, defaults selector: SharedJobOptions = SharedJobOptions(),
         uniqueUntil: Int64? = nil
     ) {
-        thread = request.thread
+        slot = request.thread
+        thread = PoolSlot.shown(request.thread)
         self.selector = request.selector
         priority = request.priority
         isVolatile = request.isVolatile
@@ -42,14 +45,14 @@ package final class JobDetails: Hashable, Sendable {
 
     /// Whether a request without options would have these details, under the same selector.
     package func areThose(of request: borrowing JobRequest) -> Bool {
-        request.options.isEmpty && request.unique == nil && thread == request.thread
+        request.options.isEmpty && request.unique == nil && slot == request.thread
             && selector == request.selector && priority == request.priority
             && isVolatile == request.isVolatile
     }
 
     package static func == (left: JobDetails, right: JobDetails) -> Bool {
         left === right
-            || left.thread == right.thread && left.selector == right.selector
+            || left.slot == right.slot && left.selector == right.selector
                 && left.priority == right.priority && left.isVolatile == right.isVolatile
                 && left.options == right.options
     }

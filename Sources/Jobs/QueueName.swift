@@ -28,9 +28,9 @@ package enum Priority: Int, CaseIterable, Sendable {
     }
 }
 
-/// A queue: the durable jobs of one priority that wait for one thread.
+/// A queue: the durable jobs of one priority that wait for one thread, or in one slot.
 package struct QueueName: Hashable, Comparable, Sendable {
-    /// The thread or pool that runs them.
+    /// The thread or pool that runs them, or their slot of a spread pool.
     package let thread: String
 
     /// Their priority.
@@ -53,5 +53,5 @@ extension QueueName {
 
 extension Job {
     /// The queue in which it waits.
-    package var queue: QueueName { QueueName(thread: thread, priority: priority) }
+    package var queue: QueueName { QueueName(thread: slot, priority: priority) }
 }

@@ -69,7 +69,7 @@ extension JournalWriter {
     private func cancel(
         _ id: JobID, as outcome: Outcome, _ store: any JournalTables, at now: Int64
     ) throws(StoreFault) -> [QueueName: [CountedJob]]? {
-        guard let job = try store.job(id), store.owns(job.thread), isParked(job) else { return nil }
+        guard let job = try store.job(id), store.owns(job.slot), isParked(job) else { return nil }
         // It has begun since it was looked for.
         if outcome == .expired, job.attempt > 0 { return nil }
         try store.end(id, nil, outcome, at: now)

@@ -61,7 +61,8 @@ package final class PostgreSQLJournal: JournalStore {
             let (counter, recovery, attempts) =
                 try isShared
                 ? store.beginShare(
-                    attemptsPath: attemptsPath, serving: selectors, window, at: now)
+                    attemptsPath: attemptsPath, serving: selectors,
+                    threads: card.threads, window, at: now)
                 : Self.recover(
                     store, attemptsPath: attemptsPath, serving: selectors, window, at: now, log)
             try store.limitSubmits(payloadByteCountMax)
@@ -96,6 +97,7 @@ package final class PostgreSQLJournal: JournalStore {
         _ store: PostgreSQLStore, attemptsPath: String, serving selectors: Set<String>,
         _ window: WindowLimits, at now: Int64, _ log: StoreLog
     ) throws -> (RecoveryCounter, StoreRecovery, AttemptLog) {
+        try store.gatherSlots(at: now)
         let recovering = try Recovering(store, attemptsPath: attemptsPath, log)
         let (counter, recovery) = try recovering.learn(serving: selectors, window, at: now)
         // Only now are its entries in the store; and no job has begun.

@@ -46,6 +46,7 @@ import Testing
     @Test func `of a pool stands for its threads`() throws {
         let mail = JobScope(threads: [try #require(NamePattern("mail"))], selectors: nil)
         #expect(mail.has(thread: "mail") && mail.has(thread: "mail/1"))
+        #expect(mail.has(thread: "mail#3"))
         #expect(!mail.has(thread: "mails") && !mail.has(thread: "mails/1"))
         #expect(!mail.isAll && !mail.hasAllThreads && mail.has(selector: "x"))
         let one = JobScope(threads: [try #require(NamePattern("mail/1"))], selectors: nil)

@@ -16,10 +16,10 @@ extension WindowLimits {
 }
 
 extension Job {
-    /// The request, without its time and its unique name.
+    /// The request, for its slot, without its time and its unique name.
     package var request: JobRequest {
         var request = JobRequest(
-            thread: thread, selector: selector, payload: payload, priority: priority,
+            thread: slot, selector: selector, payload: payload, priority: priority,
             options: details.options)
         request.isVolatile = details.isVolatile
         return request

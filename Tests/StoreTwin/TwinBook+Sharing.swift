@@ -22,11 +22,11 @@ extension TwinBook {
             askedToEnd.remove(id)
         }
         if fault != .keepsStarts { endStarts(of: group) }
-        return takeHeld(at: now) { ThreadGroup.name(of: $0.thread) == group }
+        return takeHeld(at: now) { ThreadGroup.name(of: $0.slot) == group }
     }
 
     private func isOf(_ group: String, _ id: JobID) -> Bool {
-        job(id).map { ThreadGroup.name(of: $0.thread) == group } == true
+        job(id).map { ThreadGroup.name(of: $0.slot) == group } == true
     }
 
     /// Counts an attempt of each job that may have begun without a record.
@@ -35,7 +35,7 @@ extension TwinBook {
     ) {
         var seen: [QueueName: Int] = [:]
         // In the order of their numbers.
-        for job in live.map(\.job) where ThreadGroup.name(of: job.thread) == group {
+        for job in live.map(\.job) where ThreadGroup.name(of: job.slot) == group {
             let mayHaveBegun: Bool
             if job.state == .waiting {
                 seen[job.queue, default: 0] += 1
@@ -59,7 +59,7 @@ extension TwinBook {
     /// No attempt of a thread or pool runs any more: the next one is another, of which there may be
     /// no record.
     private mutating func endStarts(of group: String) {
-        for job in live.map(\.job) where ThreadGroup.name(of: job.thread) == group {
+        for job in live.map(\.job) where ThreadGroup.name(of: job.slot) == group {
             if job.startedAt != nil { change(job.id) { $0.startedAt = nil } }
         }
     }
@@ -67,7 +67,7 @@ extension TwinBook {
     /// The jobs that have not ended of a thread, by queue, selector and state.
     func counts(of thread: String) -> [QueueName: [String: [JobState: JobAmount]]] {
         var counts: [QueueName: [String: [JobState: JobAmount]]] = [:]
-        for job in live.map(\.job) where job.thread == thread {
+        for job in live.map(\.job) where job.slot == thread {
             counts[job.queue, default: [:]][job.selector, default: [:]][
                 job.state, default: JobAmount()] += .one(job.payload.count)
         }

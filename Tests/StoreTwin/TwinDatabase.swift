@@ -169,7 +169,7 @@ package final class TwinDatabase {
         let names = threads.filter { $0.value.seat == earlier && $0.value.moved == .not }.keys
         for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
             guard let job = book.job(id), !job.state.isEnded,
-                names.contains(ThreadGroup.name(of: job.thread))
+                names.contains(ThreadGroup.name(of: job.slot))
             else { continue }
             if let result = entry.result {
                 book.end(

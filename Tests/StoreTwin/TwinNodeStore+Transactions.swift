@@ -118,7 +118,7 @@ extension TwinNodeStore {
             var answers = commands.browse(command, database.book, at: wall)
             if case .findExpired(let moment, let place, let limit, let ticket) = command {
                 let found = database.book.expiring(at: moment, after: place, limit: limit) {
-                    share.includes($0.thread)
+                    share.includes($0.slot)
                 }
                 answers = [.expiring(ticket: ticket, .success(found))]
             }
@@ -246,7 +246,7 @@ extension TwinNodeStore {
                 done.share.names.remove(move.thread)
             }
         case .cancel(let id, _, let ticket):
-            if let job = book.job(id), !done.share.includes(job.thread) {
+            if let job = book.job(id), !done.share.includes(job.slot) {
                 return [.cancelled(ticket: ticket, .success([:]))]
             }
         case .reserve: return []
@@ -274,12 +274,12 @@ extension TwinNodeStore {
             taken.nextNumber = done.share.firstNumber
         }
         taken.counts = book.counts(of: thread)
-        taken.held = done.share.held.filter { $0.job.thread == thread }
-        done.share.held.removeAll { $0.job.thread == thread }
+        taken.held = done.share.held.filter { $0.job.slot == thread }
+        done.share.held.removeAll { $0.job.slot == thread }
         let share = done.share
         taken.nextExpiry =
-            book.liveJobs.filter { share.includes($0.thread) }.compactMap(\.expiresAt).min()
-        taken.isPaused = book.isPaused(thread) && database.fault != .forgetsPauses
+            book.liveJobs.filter { share.includes($0.slot) }.compactMap(\.expiresAt).min()
+        taken.isPaused = book.isPaused(PoolSlot.shown(thread)) && database.fault != .forgetsPauses
         let blockers = book.liveJobs.filter { queues.contains($0.queue) && $0.isBlocker }
             .sorted { TwinBook.place($0) < TwinBook.place($1) }
         return .claimed(

@@ -86,6 +86,7 @@ export class Lane {
       if (pool.held > 0 && !held) parts.push(`${count(pool.held)} held up`);
       if (pool.awaiting > 0 && !awaits) parts.push(`${count(pool.awaiting)} without a worker`);
       if (pool.delayed > 0) parts.push(`${count(pool.delayed)} delayed`);
+      if (pool.slots) parts.push(`${pool.slots[0]} of ${pool.slots[1]} slots here`);
     }
     if (failures > 0) parts.push(`${count(failures)} failed`);
     setText(this.#more, parts.join(" · "));

@@ -14,7 +14,7 @@ package struct JobRequest: Hashable, Sendable {
         case buffered
     }
 
-    /// The thread or pool that runs it.
+    /// The thread or pool that runs it, or a slot of a spread pool.
     package var thread: String
 
     /// The name of the handler.

@@ -79,11 +79,11 @@ package struct JobScope: Sendable, Equatable {
         isAll = hasAllThreads && hasAllSelectors
     }
 
-    /// Whether a thread or pool is in it; a thread of a pool is if its pool is.
+    /// Whether a thread or pool is in it; a thread or slot of a pool is if its pool is.
     package func has(thread name: String) -> Bool {
         if threads.contains(where: { $0.matches(name) }) { return true }
-        guard let slash = name.lastIndex(of: "/") else { return false }
-        let pool = String(name[..<slash])
+        guard let mark = name.lastIndex(where: { $0 == "/" || $0 == "#" }) else { return false }
+        let pool = String(name[..<mark])
         return threads.contains { $0.matches(pool) }
     }
 

@@ -62,7 +62,7 @@ extension JobRequest {
     /// A number for its thread, selector and payload: the same for the same ones, on any machine.
     package var fingerprint: UInt64 {
         var fingerprint = Fingerprint()
-        fingerprint.add(thread.utf8.span)
+        fingerprint.add(PoolSlot.shown(thread).utf8.span)
         fingerprint.add(selector.utf8.span)
         fingerprint.add(payload.span)
         return fingerprint.value

@@ -48,6 +48,11 @@ package struct CommitQueue {
     /// Whether a job may await its commit: numbers go up as commands do.
     package func mayContain(_ id: JobID) -> Bool { commits.first.map { $0.id <= id } ?? false }
 
+    /// The jobs for whose ends clients wait from their commits on.
+    var waitedFor: Set<JobID> {
+        Set(commits.filter { $0.reply.patience != nil }.map(\.id))
+    }
+
     /// One more job of a schedule is to be told to the store.
     mutating func add(_ run: MadeRun) { runs.append(run) }
 

@@ -141,8 +141,9 @@ extension JobScheduler {
 
     /// Tells that the buffered jobs of threads were fired, once that is so for all of a thread.
     mutating func tellFired(_ part: ReleaseBatch, rest: ReleaseBatch?) {
-        let left = Set(rest?.queues.map(\.thread) ?? [])
-        for thread in Set(part.queues.map(\.thread)).subtracting(left).sorted() {
+        let left = Set(rest?.queues.map { PoolSlot.shown($0.thread) } ?? [])
+        let fired = Set(part.queues.map { PoolSlot.shown($0.thread) })
+        for thread in fired.subtracting(left).sorted() {
             effects.change(
                 .fired(thread: thread, before: part.before, at: now.unixMilliseconds))
         }

@@ -4,6 +4,9 @@
 internal import Wording
 
 extension JobScheduler {
+    /// So many jobs without a key get one slot, and then as many the next one.
+    private static var slotTurnCount: Int { 64 }
+
     /// Accepts a job, and answers with its number or why there is none.
     ///
     /// - Parameters:
@@ -14,6 +17,11 @@ extension JobScheduler {
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil,
         from submitted: SubmittedJob? = nil, _ reply: ReplyToken
     ) {
+        if served.hasSlots, let slot = slot(for: request) {
+            var placed = copy request
+            placed.thread = slot
+            return perform(placed, of: run, from: submitted, reply)
+        }
         // The one place that decides whether a store keeps a job.
         let isKept = store.isKeeping && !request.isVolatile
         let claim = claim(of: request)
@@ -34,6 +42,30 @@ extension JobScheduler {
             }
             ask(.repeated(error, reply)) { .findNamed(claim, ticket: $0) }
         }
+    }
+
+    /// The slot of a new job for a spread pool; nil if it is the one that the request names.
+    ///
+    /// A job without a key or a unique name goes to the next slot in turn that is owned here.
+    private func slot(for request: borrowing JobRequest) -> String? {
+        guard let group = served.knownGroup(of: request.thread), group.slots.count > 1,
+            request.thread == group.name
+        else { return nil }
+        let slots = group.slots
+        var slot: String?
+        if let key = request.slotKey {
+            slot = PoolSlot.name(of: key, of: group.name, among: slots.count)
+        } else {
+            let first = group.slotTurn / Self.slotTurnCount
+            group.slotTurn += 1
+            for place in first..<first + slots.count {
+                let next = slots[place % slots.count]
+                if served.releases.refuses(next) { continue }
+                slot = next
+                break
+            }
+        }
+        return slot == group.name ? nil : slot
     }
 
     private func claim(of request: borrowing JobRequest) -> NameClaim? {
@@ -243,10 +275,10 @@ extension JobScheduler {
         let group = try served.group(of: request.thread)
         let selector = try served.selector(request.selector)
         if served.releases.refuses(request.thread) {
-            throw JobError.foreignThread(request.thread)
+            throw JobError.foreignThread(PoolSlot.shown(request.thread))
         }
         if environment.isStopped(request.thread, of: group) {
-            throw JobError.stoppedThread(request.thread)
+            throw JobError.stoppedThread(PoolSlot.shown(request.thread))
         }
         // The number of all jobs bounds that of a group; reading it asks no thread.
         if book.activeCount + queues.load.parkedSum.count >= group.maxQueued {

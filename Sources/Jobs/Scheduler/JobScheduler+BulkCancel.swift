@@ -97,12 +97,12 @@ final class BulkCancel {
     }
 
     fileprivate func means(_ job: Job, of group: ThreadGroup) -> Bool {
-        group === self.group && group.addresses(job.thread, by: thread) && filter.means(job)
+        group === self.group && group.addresses(job.slot, by: thread) && filter.means(job)
     }
 
     /// Whether an active job is of its thread, selector and payload.
     fileprivate func matches(_ job: JobEntry) -> Bool {
-        job.group === group && job.group.addresses(job.thread, by: thread)
+        job.group === group && job.group.addresses(job.slot, by: thread)
             && job.details.selector == filter.selector
             && (filter.payload == nil || job.payload == filter.payload)
     }
@@ -265,7 +265,8 @@ extension JobScheduler {
                 cancels.forget(job.id)
                 cancels.forgetLeft(job.id)
                 uncount(job, of: name)
-                endParked(job.id, thread: name.thread, selector: job.selector, outcome)
+                endParked(
+                    job.id, thread: PoolSlot.shown(name.thread), selector: job.selector, outcome)
                 count += 1
             }
         }

@@ -78,7 +78,7 @@ extension JobScheduler {
         countParked(job, state, of: queue)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
-        cancels.withWaiters(of: job.id, thread: job.thread) {
+        cancels.withWaiters(of: job.id, thread: job.slot) {
             $0.add(waiters, &alarms, environment)
         }
     }
@@ -160,7 +160,7 @@ extension JobScheduler {
         // Jobs of a stopped member stay collected: a release could only refuse them.
         let stopped = Set(group.memberNames.filter { environment.isStopped($0, of: group) })
         let count = release(takeBuffered(thread, of: group, except: stopped))
-        let addressed = queues.addressed(by: thread, of: group).map(\.name)
+        let addressed = ownedQueues(addressedBy: thread, of: group)
         fire(
             ReleaseBatch(
                 queues: addressed.filter { !stopped.contains($0.thread) },
@@ -175,7 +175,7 @@ extension JobScheduler {
         let jobs = group.buffered.compactMap { book.active($0) }
         // A member's name releases the buffered jobs of this member; the pool's name releases all.
         let released = jobs.filter {
-            group.addresses($0.thread, by: thread) && !stopped.contains($0.thread)
+            group.addresses($0.slot, by: thread) && !stopped.contains($0.thread)
         }
         let ids = Set(released.map(\.id))
         group.buffered = jobs.map(\.id).filter { !ids.contains($0) }

@@ -79,7 +79,7 @@ extension JobScheduler {
         var names = queues.orphans.queues(of: thread)
         if queues.load.all.count > 0 || queues.unserved.count > 0 {
             names += queues.all.filter { !$0.isOrphaned }.map(\.name)
-                .filter { thread == nil || $0.thread == thread }
+                .filter { thread == nil || PoolSlot.shown($0.thread) == thread }
         }
         return names
     }

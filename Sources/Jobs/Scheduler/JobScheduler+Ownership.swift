@@ -201,39 +201,44 @@ extension JobScheduler {
 
     // MARK: - Threads that another scheduler gets
 
-    /// Whether a thread or pool can pass to another scheduler unnoticed: no job of it is in turn,
-    /// in a worker's hands or in memory only, no client waits for one, and no command of a client
-    /// is under way that may change some.
+    /// Whether a thread, a pool or a slot can pass to another scheduler unnoticed: no job of it
+    /// runs, is in a worker's hands or in memory only, no client waits for one, and no command of a
+    /// client is under way that may change some.
     ///
     /// - Complexity: O(jobs in memory).
-    package func isIdle(_ name: String) -> Bool {
-        guard let group = served.group(named: name) else { return true }
+    package func isIdle(_ unit: String) -> Bool {
+        guard let group = served.group(ofUnit: unit) else { return true }
         guard !store.inquiries.haveCommands, cancels.bulkTurns.isEmpty else { return false }
-        guard !group.names.contains(where: { cancels.hasWaiters(ofThread: $0) }) else {
-            return false
-        }
+        guard !group.names(ofUnit: unit).contains(where: { cancels.hasWaiters(ofThread: $0) })
+        else { return false }
+        let waitedFor = store.commits.waitedFor
         return book.activeJobs.allSatisfy { job in
-            guard job.group === group else { return true }
+            guard job.group === group, job.unit == unit else { return true }
             switch job.place {
-            case .delayed, .buffered:
-                return job.isStored && !job.isInHands && !job.hasWaiters
-                    && !audience.watches.isWatched(job.id)
-            case .outside, .committing, .inLine, .heldUp, .suspended, .offered: return false
+            case .delayed, .buffered, .inLine, .heldUp, .suspended: break
+            case .offered: if beginning(of: job) != nil { return false }
+            case .committing: if waitedFor.contains(job.id) { return false }
+            case .outside: return false
             }
+            return job.isStored && !job.isInHands && !job.hasWaiters
+                && !audience.watches.isWatched(job.id)
         }
     }
 
-    /// Forgets the failed jobs of a released thread or pool, which its new owner may run again, and
-    /// the counts of its jobs in the store: a claim tells these.
-    package mutating func forgetJobs(of name: String) {
-        guard let group = served.group(named: name) else { return }
-        for thread in group.names { served.releases.forget(thread) }
+    /// Forgets the failed jobs of a released thread, pool or slot, which its new owner may run
+    /// again, and the counts of its jobs in the store: a claim tells these.
+    package mutating func forgetJobs(of unit: String) {
+        guard let group = served.group(ofUnit: unit) else { return }
+        for thread in group.names(ofUnit: unit) { served.releases.forget(thread) }
         var failed: [JobID] = []
         book.forEach { job in
-            if job.group === group, job.isStored, job.job.state == .failed { failed.append(job.id) }
+            if job.group === group, job.unit == unit, job.isStored, job.job.state == .failed {
+                failed.append(job.id)
+            }
         }
         for id in failed { _ = book.dropFailed(id) }
-        for queue in queues.all where queue.group === group {
+        for queue in queues.all
+        where queue.group === group && ThreadGroup.name(of: queue.name.thread) == unit {
             _ = queue.takeParked()
             _ = queues.unserved.take(queue.name)
         }
@@ -243,7 +248,8 @@ extension JobScheduler {
     mutating func endReleases() {
         if !served.releases.endings.isEmpty { tellEnded() }
         guard !served.releases.waiting.isEmpty else { return }
-        let busy = Set(book.activeJobs.filter { $0.queue?.isReleased == true }.map(\.thread))
+        let busy = Set(
+            book.activeJobs.compactMap(\.queue).filter(\.isReleased).map(\.name.thread))
         served.releases.waiting.removeAll { release in
             guard !busy.contains(release.thread) else { return false }
             effects.answer(release.reply, .done)

@@ -111,7 +111,7 @@ extension JobScheduler {
             if let error = reasonToStay(job) { return effects.answer(reply, .failed(error)) }
             effects.awaitEnd(reply)
             let waiter = waiter(reply, for: id)
-            cancels.withWaiters(of: id, thread: job.thread) { $0.add(waiter, &alarms, environment) }
+            cancels.withWaiters(of: id, thread: job.slot) { $0.add(waiter, &alarms, environment) }
         }
     }
 

@@ -131,9 +131,17 @@ extension JobScheduler {
         queues.orphans.count(of: thread) != nil || served.knownGroup(of: thread) != nil
     }
 
+    /// The queues that a name of a group addresses, without the slots of a spread pool that another
+    /// scheduler has.
+    func ownedQueues(addressedBy thread: String, of group: ThreadGroup) -> [QueueName] {
+        queues.addressed(by: thread, of: group).map(\.name).filter {
+            !served.releases.refuses($0.thread)
+        }
+    }
+
     /// The queues that a command about the jobs of a thread means, of a missing thread too.
     func queues(of thread: String, _ group: ThreadGroup?) -> [QueueName] {
         guard let group else { return queues.orphans.queues(of: thread) }
-        return queues.addressed(by: thread, of: group).map(\.name)
+        return ownedQueues(addressedBy: thread, of: group)
     }
 }

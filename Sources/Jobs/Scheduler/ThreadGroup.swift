@@ -12,6 +12,11 @@ package final class ThreadGroup {
         get { unsafe uncheckedMemberNames }
         set { unsafe uncheckedMemberNames = newValue }
     }
+    /// The names under which its jobs wait that are for any of its threads: its own, or those of
+    /// its slots if it is spread.
+    package let slots: [String]
+    /// How many jobs without a key were given slots.
+    var slotTurn = 0
     /// How many jobs may wait for it.
     package internal(set) var maxQueued: Int {
         get { unsafe uncheckedMaxQueued }
@@ -54,29 +59,40 @@ package final class ThreadGroup {
     }
 
     package init(
-        name: String, memberNames: [String], maxQueued: Int, maxQueuedByteCount: Int,
-        index: Int, startedAt: Int64
+        name: String, memberNames: [String], slotCount: Int = 1, maxQueued: Int,
+        maxQueuedByteCount: Int, index: Int, startedAt: Int64
     ) {
         self.index = index
         self.name = name
+        slots = (0..<slotCount).map { PoolSlot.name($0, of: name) }
         unsafe uncheckedMemberNames = memberNames
         unsafe uncheckedMaxQueued = maxQueued
         self.maxQueuedByteCount = maxQueuedByteCount
         unsafe uncheckedEnds = EndRate(at: startedAt)
     }
 
-    /// The name of the group to which a thread belongs: `pool` of `pool/3`.
+    /// The thread, pool or slot with whose owner the jobs of a queue are: `pool` of `pool/3`, and a
+    /// slot's name itself.
     package static func name(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
 
-    /// Its own name, and those of its threads.
-    var names: [String] { [name] + memberNames.filter { $0 != name } }
+    /// Its own name, and those of its threads and slots.
+    var names: [String] { names(ofUnit: name) + slots.dropFirst() }
+
+    /// The names of queues that have one owner.
+    ///
+    /// - Parameter unit: the group's name, which is that of its first slot, or another slot's.
+    func names(ofUnit unit: String) -> [String] {
+        unit == name ? [name] + memberNames.filter { $0 != name } : [unit]
+    }
 
     /// Whether a name of this group is that of one thread.
     func isOneThread(_ thread: String) -> Bool { memberNames.count == 1 || thread != name }
 
-    /// Whether a command for `thread`, a name of this group, means jobs for `other`.
+    /// Whether a command for `thread`, a name of this group, means jobs of the queues of `other`.
     func addresses(_ other: String, by thread: String) -> Bool {
-        thread == name || thread == other
+        if thread == name || thread == other { return true }
+        return PoolSlot.isOne(thread)
+            && ThreadGroup.name(of: other) == PoolSlot.stored(thread)
     }
 
     fileprivate func count(_ place: JobPlace, _ more: Int) {
@@ -101,6 +117,9 @@ extension JobEntry {
         group.count(next, 1)
         place = next
     }
+
+    /// The thread, pool or slot with whose owner it is.
+    var unit: String { slot == thread ? group.name : slot }
 }
 
 /// A name for which there is a handler.
@@ -128,6 +147,8 @@ struct ServedNames {
     private(set) var closedSelectors: Set<String> = []
     var releases = Releases()
     private var groupsByThread: [String: ThreadGroup] = [:]
+    /// Whether a group is spread over slots.
+    private(set) var hasSlots = false
     private var selectorsByName: [String: JobSelector] = [:]
     /// The results of the latest look-ups: most clients name the same thread and selector again and
     /// again.
@@ -145,9 +166,10 @@ struct ServedNames {
     private mutating func indexThreads() {
         groupsByThread = [:]
         recentGroup = nil
+        hasSlots = groups.contains { $0.slots.count > 1 }
         for group in groups where group.isServed {
-            for member in group.memberNames { groupsByThread[member] = group }
-            groupsByThread[group.name] = group
+            for name in group.names { groupsByThread[name] = group }
+            if group.slots.count > 1 { groupsByThread[PoolSlot.alias(0, of: group.name)] = group }
         }
     }
 
@@ -168,6 +190,9 @@ struct ServedNames {
 
     /// The group of a name, served or not.
     func group(named name: String) -> ThreadGroup? { groups.first { $0.name == name } }
+
+    /// The group that has the queues of one owner.
+    func group(ofUnit unit: String) -> ThreadGroup? { group(named: PoolSlot.shown(unit)) }
 
     /// Serves these selectors and no others from now on.
     ///

@@ -3,6 +3,7 @@
 //
 // Each node has a score for each thread, of the two names only, so that a node that comes or goes
 // moves few threads of others. No node gets one more than its share while another one lacks some.
+// The slots of a spread pool are shared by themselves: each node that serves it gets its part.
 
 /// The assignment of threads to nodes.
 package struct ThreadAssignment: Sendable, Equatable {
@@ -19,17 +20,27 @@ package struct ThreadAssignment: Sendable, Equatable {
     package init(_ threads: [String], among nodes: [StoreNode]) {
         let nodes = nodes.filter { $0.seat != nil }
         guard !nodes.isEmpty else { return }
-        let share = threads.count / nodes.count
+        let spread = SpreadPools(of: threads)
         let served = nodes.map { Set($0.threads) }
-        var counts = [Int](repeating: 0, count: nodes.count)
+        /// How many each node has of the slots of each spread pool, and of all other threads.
+        var countsByPool: [String: [Int]] = [:]
+        let otherCount = threads.count - spread.counts.values.reduce(0, +)
         for thread in threads.sorted() {
             let able = nodes.indices.filter { served[$0].contains(thread) }
             let scores = able.map { (Self.score(thread, nodes[$0].name), nodes[$0].id, $0) }
             var order = scores.sorted { ($0.0, $0.1) > ($1.0, $1.1) }.map(\.2)
+            let pool = PoolSlot.shown(thread)
+            let slotCount = spread.count(of: pool)
+            let isSpread = slotCount > 1
+            let share =
+                isSpread ? slotCount / max(1, able.count) : otherCount / nodes.count
+            var counts =
+                countsByPool[isSpread ? pool : ""] ?? [Int](repeating: 0, count: nodes.count)
             let first =
                 order.firstIndex { counts[$0] < share } ?? order.firstIndex { counts[$0] == share }
             if let first { order.insert(order.remove(at: first), at: 0) }
             if let best = order.first { counts[best] += 1 }
+            countsByPool[isSpread ? pool : ""] = counts
             ranks[thread] = order.compactMap { nodes[$0].seat }
         }
     }

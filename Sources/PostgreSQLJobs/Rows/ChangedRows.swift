@@ -110,7 +110,7 @@ struct ChangedRows {
                 job.expiresAt, options.uniqueUntil, Int64(job.attempt),
             ]
             for place in values.indices { numbers[place].append(values[place]) }
-            threads.append(job.thread)
+            threads.append(job.slot)
             selectors.append(job.selector)
             payloads.append(job.payload)
             keys.append(job.key)

@@ -17,11 +17,13 @@ extension PostgreSQLStore {
 
     /// Begins a run of a daemon that shares threads.
     ///
+    /// - Parameter threads: the names of the threads, pools and slots that it can run.
     /// - Returns: the state of the tables: none of their jobs.
     /// - Throws: `StoreFault`, `SystemError`.
     /// - Blocks: for the server and the disk.
     func beginShare(
-        attemptsPath: String, serving selectors: Set<String>, _ window: WindowLimits, at now: Int64
+        attemptsPath: String, serving selectors: Set<String>, threads: [String],
+        _ window: WindowLimits, at now: Int64
     ) throws -> (RecoveryCounter, StoreRecovery, AttemptLog) {
         let found = try AttemptLog.look(at: attemptsPath)
         let mark = try SystemRandom.number()
@@ -38,6 +40,7 @@ extension PostgreSQLStore {
                 "UPDATE workerd.seats SET attempt_mark = $2::bigint WHERE id = $1::bigint",
                 parameters)
             recovery.nextNumber = try takeNumbers(isAnnounced: true)
+            try agree(on: threads)
         }
         if let earlier { try unlock(earlier) }
         recovery.reservedBelow = recovery.nextNumber + StoreRecovery.reservedCount

@@ -9,7 +9,7 @@ internal import Jobs
 internal import Journals
 
 extension PostgreSQLStore {
-    /// The names of the threads and pools that a statement is about; nil for all.
+    /// The names of the threads, pools and slots that a statement is about; nil for all.
     var scope: ArrayParameter? { share.map { .texts($0.scope) } }
 
     /// The condition that a row is of a thread in the scope.
@@ -121,11 +121,13 @@ extension PostgreSQLStore {
         taken.held = share?.tellHeld(of: thread) ?? []
         taken.nextExpiry = try nextExpiry(after: .min)
         var parameters = Parameters()
-        parameters.add(thread)
+        parameters.add(PoolSlot.shown(thread))
         taken.isPaused =
             try rows(
                 "SELECT EXISTS (SELECT FROM workerd.paused WHERE thread = $1::text)", parameters
             ).first?.isTrue(0) == true
+        parameters = Parameters()
+        parameters.add(thread)
         taken.schedules = try rows(
             """
             SELECT \(ScheduleColumns.all) FROM workerd.schedules WHERE thread = $1::text

@@ -100,8 +100,14 @@ extension ServerSchema {
         checkTime("delay", from: 0), checkTime("timeout", from: 1), checkTime("expire", from: 1),
     ].joined(separator: "\n")
 
-    private static let perform = """
-        CREATE FUNCTION workerd.perform(thread text, selector text, payload bytea, \(options))
+    private static let perform = perform("CREATE FUNCTION", in: "thread")
+
+    /// The function that submits a job.
+    ///
+    /// - Parameter place: an expression for the name under which the job waits.
+    private static func perform(_ create: String, in place: String) -> String {
+        """
+        \(create) workerd.perform(thread text, selector text, payload bytea, \(options))
         RETURNS uuid LANGUAGE plpgsql VOLATILE SECURITY DEFINER
         SET search_path = pg_catalog, pg_temp AS $$
         #variable_conflict use_variable
@@ -118,7 +124,7 @@ extension ServerSchema {
             INSERT INTO workerd.submitted (ticket, submitted_at, submitted_by, thread, selector,
                 payload, priority, order_key, due_at, unique_name, retries, timeout_ms, expire_ms,
                 label)
-            VALUES (new_ticket, clock_timestamp(), session_user, thread, selector, payload,
+            VALUES (new_ticket, clock_timestamp(), session_user, \(place), selector, payload,
                 priority_code - 1, convert_to(key, 'UTF8'),
                 floor(extract(epoch FROM clock_timestamp()) * 1000) + nullif(delay_ms, 0),
                 convert_to(unique_name, 'UTF8'), retries, timeout_ms, expire_ms,
@@ -131,6 +137,49 @@ extension ServerSchema {
             RETURN new_ticket;
         END $$
         """
+    }
+
+    /// Pools that are spread over slots: `workerd.settings` has the number of each pool's slots.
+    static let slots = [
+        """
+        CREATE FUNCTION workerd.slot_of(thread text, key bytea, turn bigint)
+        RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
+        SET search_path = pg_catalog, pg_temp AS $$
+        #variable_conflict use_variable
+        DECLARE
+            slots bigint := (SELECT value FROM workerd.settings
+                WHERE name = '\(slotsSetting)' || thread);
+            hash bigint := 2166136261;
+        BEGIN
+            IF slots IS NULL THEN
+                RETURN thread;
+            END IF;
+            -- FNV-1a of 32 bits, as PoolSlot.index of workerd.
+            FOR i IN 0 .. coalesce(octet_length(key), 0) - 1 LOOP
+                hash := ((hash # get_byte(key, i)) * 16777619) & 4294967295;
+            END LOOP;
+            IF key IS NULL THEN
+                hash := turn;
+            END IF;
+            RETURN thread || CASE hash % slots WHEN 0 THEN '' ELSE '#' || hash % slots END;
+        END $$
+        """,
+        "REVOKE ALL ON FUNCTION workerd.slot_of(text, bytea, bigint) FROM PUBLIC",
+        """
+        COMMENT ON FUNCTION workerd.slot_of(text, bytea, bigint) IS
+            'The column thread of a job: of a spread pool, the slot of its key, or any.'
+        """,
+        perform(
+            "CREATE OR REPLACE FUNCTION",
+            in: """
+                workerd.slot_of(thread, convert_to(coalesce(key, unique_name), 'UTF8'),
+                    floor(random() * 1000000)::bigint)
+                """
+        ),
+    ]
+
+    /// The beginning of the setting that has the number of a pool's slots.
+    static let slotsSetting = "slots/"
 
     private static let performText = """
         CREATE FUNCTION workerd.perform(

@@ -2,7 +2,7 @@
 
 internal import Jobs
 
-/// The threads and pools whose jobs are this daemon's.
+/// The threads, pools and slots whose jobs are this daemon's.
 ///
 /// Changes of a transaction count once it is committed.
 struct ThreadShare {
@@ -16,7 +16,7 @@ struct ThreadShare {
         var isNumberAnnounced = true
     }
 
-    /// By the names of threads and pools; a pool has all its threads.
+    /// By the names of threads, pools and slots; a pool or its first slot has all its threads.
     private var names: Set<String> = []
     private var open = Changes()
     /// The one thread or pool that statements are about meanwhile; nil for all.
@@ -51,7 +51,7 @@ struct ThreadShare {
     /// The jobs of a thread that workers may hold; they are told once.
     mutating func tellHeld(of thread: String) -> [HeldJob] {
         open.toldHolds.insert(thread)
-        return (held + open.held).filter { $0.job.thread == thread }
+        return (held + open.held).filter { $0.job.slot == thread }
     }
 
     /// The range that new jobs have numbers of, as the open transaction leaves it.
@@ -80,7 +80,7 @@ struct ThreadShare {
     mutating func commit() -> Bool {
         let isChanged = !open.taken.isSubset(of: names) || !open.given.isDisjoint(with: names)
         names = all
-        held = (held + open.held).filter { !open.toldHolds.contains($0.job.thread) }
+        held = (held + open.held).filter { !open.toldHolds.contains($0.job.slot) }
         if let first = open.firstNumber {
             firstNumber = first
             if !open.isNumberAnnounced { untoldNumber = first }

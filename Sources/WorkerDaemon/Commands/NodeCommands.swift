@@ -69,7 +69,8 @@ enum NodeCommands {
     private static func describe(
         _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?, _ link: LinkWatch.State?
     ) -> RESPValue {
-        let names = places.threads.filter { $0.value.seat == node.seat }.keys.sorted()
+        let units = places.threads.filter { $0.value.seat == node.seat }.map(\.key)
+        let names = SpreadPools(of: Array(places.threads.keys)).summary(of: units)
         return .map(
             entries(of: node, since: node.startedAt, epoch: nil, isTrusted: isTrusted) + [
                 entry("threads", .array(names.map { text($0) })), entry("link", describe(link)),

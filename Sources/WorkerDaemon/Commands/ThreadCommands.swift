@@ -106,6 +106,7 @@ enum ThreadCommands {
         let name = command.text(at: 1)
         try session.user.check(thread: name)
         let group = try service.driver.group(of: name)
+        try checkIsOne(name, service)
         if group.name == name {
             group.pool.resume()
             group.pool.stop(.finishQueued)
@@ -119,10 +120,19 @@ enum ThreadCommands {
         return .simpleString("OK")
     }
 
+    /// Refuses a command for one thread of a pool of which each node has one of that name.
+    private static func checkIsOne(_ name: String, _ service: Service) throws(WireError) {
+        guard name.contains("/"), service.isOfSpreadPool(name) else { return }
+        let pool = ThreadGroup.name(of: name)
+        throw WireError(
+            .err, "\(pool) has slots on several nodes, each with a thread \(name): name \(pool)")
+    }
+
     private static func steer(
         _ service: Service, _ session: Session, _ command: Command, isPaused: Bool
     ) throws -> RESPValue? {
         try session.user.check(thread: command.text(at: 1))
+        try checkIsOne(command.text(at: 1), service)
         service.driver.steer(command.text(at: 1), isPaused: isPaused, session.reserve())
         return nil
     }

@@ -28,7 +28,7 @@ extension Configuration {
             commands: Node.place(
                 node.address, listen.tcp, listen.tls == nil ? "redis" : "rediss"),
             requests: Node.place(node.http, listen.http.tcp, listen.http.scheme))
-        if node.sharesThreads { card.threads = threads.map(\.name) }
+        if node.sharesThreads { card.threads = threads.flatMap(\.units) }
         return card
     }
 }

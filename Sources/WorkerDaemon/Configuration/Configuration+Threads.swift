@@ -1,5 +1,7 @@
 // The configured threads, which users send their jobs to.
 
+internal import Jobs
+
 extension Configuration {
     /// A thread, or a pool of several under one name.
     package struct Thread: Sendable, Equatable {
@@ -27,6 +29,9 @@ extension Configuration {
         /// The number of threads with this name: more than one are a pool, `mail/1` its first
         /// member.
         package var count = 1
+        /// The number of its slots, which daemons that share threads have parts of; 1 if one daemon
+        /// has it at a time.
+        package var slots = 1
         /// The number of jobs that may wait.
         package var maxQueued = 1_000_000
         /// The bytes of the payloads of its durable jobs together.
@@ -39,6 +44,9 @@ extension Configuration {
         package init(name: String) {
             self.name = name
         }
+
+        /// The names that have an owner each: its own, or those of its slots.
+        var units: [String] { (0..<slots).map { PoolSlot.name($0, of: name) } }
     }
 }
 
@@ -54,6 +62,7 @@ extension Configuration.Thread: ConfigurationSection {
 
     mutating func read(from section: inout SectionReader) {
         section.read("count", into: &count, .whole(1...1024))
+        section.read("slots", into: &slots, .whole(1...256))
         section.read("maxQueued", into: &maxQueued, .whole(1...10_000_000))
         section.read("maxQueuedBytes", into: &maxQueuedBytes, .size(1...(1 << 40)))
         section.read("whenFull", into: &whenFull, .choice)
@@ -62,13 +71,26 @@ extension Configuration.Thread: ConfigurationSection {
             "stuckAfter", into: &stuckAfter, .duration(.milliseconds(1) ... .seconds(24 * 3600)))
     }
 
-    /// Checks all threads together: their names and their number.
-    static func checkAll(_ threads: [Configuration.Thread], in section: SectionReader) {
+    /// Checks all threads together: their names, their number and their slots.
+    static func checkAll(
+        _ threads: [Configuration.Thread], areShared: Bool, in section: SectionReader
+    ) {
         let example = "threads: { images: {} }"
         if !section.has("threads") {
             section.report("threads", "is missing, such as \(example)")
         } else if section.isEmptySection("threads") {
             section.report("threads", "at least one thread is needed, such as \(example)")
+        }
+        for thread in threads where thread.slots > 1 {
+            if !areShared {
+                section.report(
+                    "threads",
+                    "\(thread.name).slots is for nodes that share the threads: it needs "
+                        + "node.sharesThreads")
+            } else if thread.count == 1 {
+                section.report(
+                    "threads", "\(thread.name).slots is for pools: it needs a count of at least 2")
+            }
         }
         let totalCount = threads.reduce(0) { $0 + $1.count }
         if totalCount > totalCountMax {

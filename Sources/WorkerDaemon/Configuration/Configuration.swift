@@ -102,7 +102,7 @@ extension Configuration: ConfigurationSection {
         }
         checkNode(in: section)
         if !section.has("listen") { section.report("listen", "is missing: \(Listen.doorNeeded)") }
-        Thread.checkAll(threads, in: section)
+        Thread.checkAll(threads, areShared: node.sharesThreads, in: section)
     }
 }
 

@@ -185,7 +185,16 @@ extension Service {
     }
 
     /// Adds the node that has a thread or pool, if it is not this one.
+    ///
+    /// Of a spread pool, adds how many of its slots this node has.
     private func addOwner(of group: String, to row: inout LiveRow) {
+        if let owners, driver.spread.count(of: group) > 1 {
+            let slots = driver.spread.slots(of: group)
+            let ownCount = slots.count { owners.owner(of: $0) == .here }
+            row.entries.append(
+                entry("slots", .array([.integer(ownCount), .integer(slots.count)])))
+            return
+        }
         switch owners?.owner(of: group) {
         case nil, .here?: break
         case .nobody?: row.entries.append(entry("node", .null))

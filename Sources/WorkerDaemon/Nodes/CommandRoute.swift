@@ -8,6 +8,12 @@ enum CommandTarget: Sendable {
     case here
     /// The owner of the thread or pool that an argument names.
     case thread(at: Int)
+    /// The same for a new job; of a spread pool, the owner of the job's slot.
+    case submit(at: Int)
+    /// The same for all jobs or threads; of a spread pool, the owner of each slot.
+    case slots(at: Int, NodeMerge)
+    /// The same; of a spread pool, each node that serves it.
+    case pool(at: Int, NodeMerge)
     /// The node that has the job whose number is an argument.
     case job(at: Int)
     /// The nodes that have the jobs whose numbers are the arguments.
@@ -26,6 +32,10 @@ enum CommandTarget: Sendable {
 enum NodeMerge: Sendable {
     /// The sum of numbers.
     case sum
+    /// The same answer of all.
+    case one
+    /// The description of a pool, with the sums of its counts.
+    case pool
     /// The rows of threads, each from its owner.
     case threads
     /// The newest or oldest jobs of all.
@@ -58,12 +68,12 @@ enum CommandRoute: Sendable {
     }
 
     private static let table: [String: CommandRoute] = [
-        "perform": .always(.thread(at: 1)), "buffer": .always(.thread(at: 1)),
-        "fire": .always(.thread(at: 1)), "thread": .always(.thread(at: 1)),
-        "pause": .always(.thread(at: 1)), "resume": .always(.thread(at: 1)),
-        "stop": .always(.thread(at: 1)),
-        "schedule": .by { .thread(at: $0.count - 3) },
-        "cancel": .by { $0.count == 2 ? .job(at: 1) : .thread(at: 1) },
+        "perform": .always(.submit(at: 1)), "buffer": .always(.submit(at: 1)),
+        "fire": .always(.slots(at: 1, .sum)), "thread": .always(.pool(at: 1, .pool)),
+        "pause": .always(.slots(at: 1, .one)), "resume": .always(.slots(at: 1, .one)),
+        "stop": .always(.pool(at: 1, .one)),
+        "schedule": .by { .submit(at: $0.count - 3) },
+        "cancel": .by { $0.count == 2 ? .job(at: 1) : .slots(at: 1, .sum) },
         "job": .always(.job(at: 1)), "payload": .always(.job(at: 1)),
         "result": .always(.job(at: 1)), "output": .always(.job(at: 1)),
         "fail": .always(.job(at: 1)), "giveback": .always(.job(at: 1)),

@@ -70,6 +70,8 @@ extension NodeMerge {
         if let error = parts.first, error.errorWord != nil { return error }
         switch self {
         case .sum: return .sum(of: parts)
+        case .one: return parts.first ?? .null
+        case .pool: return .pool(of: parts)
         case .threads:
             return .array(
                 rows(parts, nodes, service, by: "name", thread: "name").all.map { row in
@@ -110,8 +112,11 @@ extension NodeMerge {
                     case .node(let node): place > 0 && nodes[place - 1].id == node.id
                     case .nobody, nil: place == 0
                     }
+                // Each node has threads of its own of a spread pool.
+                let isOfEach = key == thread && service.isOfSpreadPool(name)
                 rows.add(
-                    NodeRows.Row(value: row, place: place, isOfOwner: isOfOwner), under: name)
+                    NodeRows.Row(value: row, place: place, isOfOwner: isOfOwner),
+                    under: isOfEach ? "\(name) \(place)" : name)
             }
         }
         return rows
@@ -123,6 +128,30 @@ extension RESPValue {
     static func sum(of parts: [RESPValue]) -> RESPValue {
         if let error = parts.first, error.errorWord != nil { return error }
         return .integer(parts.reduce(0) { $0 + ($1.integer ?? 0) })
+    }
+
+    /// The description of a pool by one of its nodes, with the counts of all.
+    fileprivate static func pool(of parts: [RESPValue]) -> RESPValue {
+        guard let first = parts.first, first.errorWord == nil else { return parts.first ?? .null }
+        var sum = first
+        for word in ["waiting", "running", "awaiting-workers"] {
+            let counts = parts.compactMap { $0[word]?.integer }
+            if !counts.isEmpty { sum = sum.setting(word, to: .integer(counts.reduce(0, +))) }
+        }
+        return sum
+    }
+
+    /// A map with another value of an entry.
+    private func setting(_ word: String, to value: RESPValue) -> RESPValue {
+        switch self {
+        case .map(let entries):
+            return .map(entries.filter { $0.key.text != word } + [entry(word, value)])
+        case .array(var elements):
+            for index in stride(from: 0, to: elements.count - 1, by: 2)
+            where elements[index].text == word { elements[index + 1] = value }
+            return .array(elements)
+        default: return self
+        }
     }
 
     /// A map with one entry more, or the flat array that version 2 has for it.

@@ -35,10 +35,15 @@ extension Service {
         }
     }
 
-    /// The owner of a thread, a pool or its member; nil if there is no such thread.
+    /// The owner of a thread, a pool, its member or slot; nil if there is no such thread.
     func owner(ofThread name: String) -> ThreadOwner? {
-        guard let owners, let group = try? driver.group(of: name) else { return nil }
-        return owners.owner(of: group.name)
+        guard let owners, (try? driver.group(of: name)) != nil else { return nil }
+        return owners.owner(of: PoolSlot.stored(ThreadGroup.name(of: name)))
+    }
+
+    /// Whether a thread or pool is one of several nodes.
+    func isOfSpreadPool(_ name: String) -> Bool {
+        driver.spread.count(of: ThreadGroup.name(of: PoolSlot.shown(name))) > 1
     }
 
     /// Passes a command on, or holds it, if it is not for this node alone.
@@ -70,7 +75,7 @@ extension Service {
         return true
     }
 
-    private func links(of session: Session) -> SessionLinks {
+    func links(of session: Session) -> SessionLinks {
         if let links = session.links { return links }
         let links = SessionLinks(of: session, self)
         session.links = links
@@ -85,11 +90,17 @@ extension Service {
     ) throws(WireError) -> CommandWay {
         switch target {
         case .here: return .here
-        case .thread(let place) where command.isEqual(to: recentOwnThread, at: place): return .here
-        case .thread(let place):
+        case .thread(let place), .submit(let place), .slots(let place, _), .pool(let place, _):
+            if command.isEqual(to: recentOwnThread, at: place) { return .here }
+            if let pool = spreadPool(of: command, at: place) {
+                return way(of: command, to: target, inPool: pool, session, owners)
+            }
             let name = command.text(at: place)
+            if !session.isLink, PoolSlot.isOne(name) {
+                throw WireError(JobError.unknownThread(name))
+            }
             let way = way(toThread: name, owners)
-            if owners.owner(of: ThreadGroup.name(of: name)) == .here {
+            if case .here = way, owners.owner(of: ThreadGroup.name(of: name)) == .here {
                 recentOwnThread = command.bytes(at: place)
             }
             return way
@@ -110,7 +121,9 @@ extension Service {
             guard let arguments = try? JobsArguments(command, driver, session.user) else {
                 return .here
             }
-            if let thread = arguments.conditions.thread { return way(toThread: thread, owners) }
+            if let thread = arguments.conditions.thread, driver.spread.count(of: thread) == 1 {
+                return way(toThread: thread, owners)
+            }
             return session.isAlone(owners) ? .here : .several
         case .unwatch: return session.links?.open.isEmpty == false ? .several : .here
         case .doneThenTake where session.isLink: return try doneWay(command, session, owners)
@@ -131,9 +144,26 @@ extension Service {
         return try way(toJobs: [id], session, owners)
     }
 
+    /// The way of a command that names a spread pool.
+    private func way(
+        of command: Command, to target: CommandTarget, inPool pool: String, _ session: Session,
+        _ owners: any ThreadOwners
+    ) -> CommandWay {
+        switch target {
+        case .submit:
+            guard let slot = slot(for: command, ofPool: pool, session, owners) else {
+                return .none(.owner(of: pool), "no node has a slot of \(pool)")
+            }
+            return way(toThread: slot, owners)
+        case .slots: return session.isLink ? .here : .several
+        case .pool: return session.isLink || owners.others.isEmpty ? .here : .several
+        default: return .here
+        }
+    }
+
     private func way(toThread name: String, _ owners: any ThreadOwners) -> CommandWay {
         let isKnown = (try? driver.group(of: name)) != nil
-        let group = ThreadGroup.name(of: name)
+        let group = PoolSlot.stored(ThreadGroup.name(of: name))
         switch owners.owner(of: group) {
         case .here: return .here
         case .node(let node): return .node(node)
@@ -182,7 +212,7 @@ extension Service {
             // One that has ended may have left with its thread; volatile ones are known here alone.
             guard driver.scheduler.book.active(id) == nil, driver.store.isKeeping,
                 let job = driver.scheduler.book.job(id),
-                case .node(let node) = owner(ofThread: job.thread)
+                case .node(let node) = owner(ofThread: job.slot)
             else { return .here }
             return .node(node)
         }
@@ -214,7 +244,7 @@ extension Service {
     }
 
     /// The open link to a node; holds the command if there is none.
-    private func way(
+    func way(
         to node: StoreNode, _ command: Command, _ session: Session,
         for patience: Duration = SessionLinks.patience
     ) throws(WireError) -> NodeLink? {
@@ -238,13 +268,13 @@ extension Service {
         }
     }
 
-    /// The open links to all other nodes, as far as the client's command needs them; nil if one has
+    /// The open links to other nodes, as far as the client's command needs them; nil if one has
     /// to be waited for.
     private func allLinks(
-        _ command: Command, _ session: Session, _ owners: any ThreadOwners
+        _ command: Command, _ session: Session, to nodes: [StoreNode]
     ) throws(WireError) -> [NodeLink]? {
         var (found, missing): ([NodeLink], StoreNode?) = ([], nil)
-        for node in owners.others.sorted(by: { $0.id < $1.id }) {
+        for node in nodes.sorted(by: { $0.id < $1.id }) {
             if case .open(let link) = try links(of: session).way(to: node) {
                 found.append(link)
             } else {
@@ -284,7 +314,7 @@ extension Service {
     ) throws(WireError) {
         switch target {
         case .all(let merge):
-            guard let links = try allLinks(command, session, owners) else { return }
+            guard let links = try allLinks(command, session, to: owners.others) else { return }
             if found.access.mayBeLogged { noteOperation(command, found, session) }
             gather([(nil, command)] + links.map { ($0, command) }, session) {
                 [unowned self, unowned session] in
@@ -297,11 +327,30 @@ extension Service {
         case .take(let start):
             try WorkerCommands.checkTake(
                 in: command, from: start + 1, to: command.count, self, session.user)
-            guard try allLinks(command, session, owners) != nil else { return }
+            guard try allLinks(command, session, to: owners.others) != nil else { return }
             let round = TakeRound(session.reserve(), session, self, owners.others)
             round.begin(command, links(of: session))
         case .doneThenTake: try doneThenTake(command, session, owners)
-        case .here, .thread, .job: break
+        case .slots(let place, let merge):
+            let pool = command.text(at: place)
+            guard
+                let parts = try slotParts(of: command, at: place, pool: pool, session, owners)
+            else { return }
+            links(of: session).noteWayFound()
+            if found.access.mayBeLogged { noteOperation(command, found, session) }
+            gather(parts, session) { [unowned self, unowned session] in
+                merge.merge($0, of: [], command, self, session.user)
+            }
+        case .pool(let place, let merge):
+            let pool = command.text(at: place)
+            let nodes = owners.others.filter { $0.threads.contains(pool) }
+            guard let links = try allLinks(command, session, to: nodes) else { return }
+            if found.access.mayBeLogged { noteOperation(command, found, session) }
+            gather([(nil, command)] + links.map { ($0, command) }, session) {
+                [unowned self, unowned session] in
+                merge.merge($0, of: links.map(\.node), command, self, session.user)
+            }
+        case .here, .thread, .submit, .job: break
         }
     }
 
@@ -384,7 +433,7 @@ extension Service {
         try WorkerCommands.checkTake(
             in: command, from: 5, to: command.count - 1, self, session.user)
         let way = try doneWay(command, session, owners)
-        guard try allLinks(command, session, owners) != nil else { return }
+        guard try allLinks(command, session, to: owners.others) != nil else { return }
         let last = command.count - 1
         let done = Command([0, 1, 2, last].map { command.bytes(at: $0) })
         let take = Command((4..<last).map { command.bytes(at: $0) })

@@ -13,7 +13,7 @@ extension Session {
     }
 
     /// The numbers from here on are of slots of parts: no client gets so far.
-    private static let innerSlotMin: UInt64 = 1 << 62
+    static let innerSlotMin: UInt64 = 1 << 62
 
     /// Reserves slots for parts while `body` executes a command.
     ///

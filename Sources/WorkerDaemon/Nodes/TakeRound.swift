@@ -85,7 +85,7 @@ final class TakeRound {
     /// The worker will ask for the job by its number.
     private func noteThread(of value: RESPValue) {
         guard let job = value.elements?.prefix(3), let id = job.first?.integer, id > 0,
-            let thread = job.last?.text
+            let thread = job.last?.text, !service.isOfSpreadPool(thread)
         else { return }
         session.links?.note(thread, of: JobID(UInt64(id)))
     }

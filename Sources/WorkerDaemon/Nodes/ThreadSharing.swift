@@ -1,6 +1,8 @@
 // The share that this daemon has of the threads. It looks at all daemons once a second, or twice if
 // something is to be done, takes up the threads that are to be its own, and gives others away.
 //
+// A spread pool is shared by its slots: each has an owner as a thread has.
+//
 // A thread is open from the moment when all its stored jobs are known here until it is to be given
 // away: only then are commands for it executed here.
 
@@ -26,7 +28,7 @@ final class ThreadSharing {
     private var plan: SharingPlan
     /// The daemons at the latest look.
     private(set) var nodes = StoreNodes()
-    /// The threads and pools whose commands are executed here.
+    /// The threads, pools and slots whose commands are executed here.
     private(set) var open: Set<String> = []
     /// Threads and pools on their way here or away.
     private var moving: Set<String> = []
@@ -54,14 +56,19 @@ final class ThreadSharing {
         self.linkSecret = linkSecret
         self.log = log
         self.configured = configured
-        plan = SharingPlan(seat: seat, threads: driver.groups.map(\.name))
+        plan = SharingPlan(
+            seat: seat, threads: driver.groups.flatMap(\.configuration.units))
     }
 
     /// Begins to look; no thread is open yet.
     func start() {
         for group in driver.groups {
-            for name in names(of: group) { driver.ask({ $0.release(name, $1) }, then: { _ in }) }
-            driver.input { $0.forgetJobs(of: group.name) }
+            for unit in group.configuration.units {
+                for name in names(of: unit, group) {
+                    driver.ask({ $0.release(name, $1) }, then: { _ in })
+                }
+                driver.input { $0.forgetJobs(of: unit) }
+            }
         }
         driver.isOpen = { [unowned self] in open.contains(ThreadGroup.name(of: $0)) }
         driver.whenTaken = { [unowned self] in take($0) }
@@ -81,8 +88,14 @@ final class ThreadSharing {
         whenChanged = nil
     }
 
-    private func names(of group: WorkerGroup) -> [String] {
-        [group.name] + group.members.map(\.name).filter { $0 != group.name }
+    /// The names of the queues that have one owner.
+    private func names(of unit: String, _ group: WorkerGroup) -> [String] {
+        guard unit == group.name else { return [unit] }
+        return [group.name] + group.members.map(\.name).filter { $0 != group.name }
+    }
+
+    private func group(ofUnit unit: String) -> WorkerGroup? {
+        driver.groups.first { $0.name == PoolSlot.shown(unit) }
     }
 
     // MARK: - Looks
@@ -115,7 +128,7 @@ final class ThreadSharing {
 
     /// Warns of threads that not all nodes can run.
     private func warnOfDifferences() {
-        let own = Set(driver.groups.map(\.name))
+        let own = Set(driver.groups.flatMap(\.configuration.units))
         defer { compared = Set(others.map(\.id)) }
         for node in others where !compared.contains(node.id) {
             let other = Set(node.threads)
@@ -168,11 +181,11 @@ final class ThreadSharing {
     // MARK: - Coming
 
     private func claim(_ name: String) {
-        guard let group = driver.groups.first(where: { $0.name == name }) else {
+        guard let group = group(ofUnit: name) else {
             moving.remove(name)
             return
         }
-        claim(names(of: group)[...], of: name)
+        claim(names(of: name, group)[...], of: name)
     }
 
     /// Claims the queues of a group, one name after another; its own name is the first.
@@ -188,9 +201,24 @@ final class ThreadSharing {
 
     /// The jobs of a thread are known; none of them is offered yet.
     private func take(_ taken: TakenJobs) {
-        driver.setPause(of: taken.thread, to: taken.isPaused)
+        takePause(of: taken)
         driver.exchange.restore(taken.held) { [driver] in driver.handlers[$0]?.forWorkers }
         recovered[ThreadGroup.name(of: taken.thread), default: []] += taken.schedules
+    }
+
+    /// Pauses a thread as its last owner has left it.
+    ///
+    /// Commands for a spread pool come to each owner, so one that has a slot knows already.
+    private func takePause(of taken: TakenJobs) {
+        let unit = ThreadGroup.name(of: taken.thread)
+        let pool = PoolSlot.shown(unit)
+        guard driver.spread.count(of: pool) > 1 else {
+            return driver.setPause(of: taken.thread, to: taken.isPaused)
+        }
+        guard taken.thread == unit, !open.contains(where: { PoolSlot.shown($0) == pool }) else {
+            return
+        }
+        driver.setPause(ofPool: pool, to: taken.isPaused)
     }
 
     private func openThread(_ group: String) {
@@ -198,9 +226,10 @@ final class ThreadSharing {
         open.insert(group)
         log.notice("thread \(group) is served here")
         let records = recovered.removeValue(forKey: group) ?? []
-        schedules.start(
-            configured().filter { ThreadGroup.name(of: $0.definition.request.thread) == group },
-            recovered: records)
+        let own = configured().map(driver.spread.placed).filter {
+            ThreadGroup.name(of: $0.definition.request.thread) == group
+        }
+        schedules.start(own, recovered: records)
         driver.exchange.match()
         whenChanged?()
     }
@@ -208,14 +237,14 @@ final class ThreadSharing {
     // MARK: - Going
 
     private func give(_ move: ThreadMove) {
-        guard let group = driver.groups.first(where: { $0.name == move.thread }) else {
+        guard let group = group(ofUnit: move.thread) else {
             moving.remove(move.thread)
             return
         }
         open.remove(move.thread)
         whenChanged?()
         schedules.leave(threadsOf: move.thread)
-        release(names(of: group)[...], move)
+        release(names(of: move.thread, group)[...], move)
     }
 
     private func release(_ names: ArraySlice<String>, _ move: ThreadMove) {

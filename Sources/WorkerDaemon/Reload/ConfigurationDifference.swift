@@ -85,9 +85,10 @@ package struct ConfigurationDifference: Sendable {
 
     private mutating func addThreads() {
         threads = Self.changes(before.threads, after.threads, name: \.name, areEqual: ==)
-        let earlier = Dictionary(uniqueKeysWithValues: before.threads.map { ($0.name, $0.count) })
-        let later = Dictionary(uniqueKeysWithValues: after.threads.map { ($0.name, $0.count) })
-        if before.node.sharesThreads, earlier != later {
+        func shared(_ threads: [Configuration.Thread]) -> [String: [Int]] {
+            Dictionary(uniqueKeysWithValues: threads.map { ($0.name, [$0.count, $0.slots]) })
+        }
+        if before.node.sharesThreads, shared(before.threads) != shared(after.threads) {
             refuse("which threads are shared with other nodes")
         }
         for change in threads {

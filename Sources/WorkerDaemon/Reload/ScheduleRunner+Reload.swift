@@ -20,6 +20,7 @@ extension ScheduleRunner {
     }
 
     private func follow(_ schedule: Configuration.Schedule) {
+        let schedule = driver.spread.placed(schedule)
         guard driver.isOpen(schedule.definition.request.thread) else { return }
         var record = ScheduleRecord(
             schedule.definition, isFromCommand: false,

@@ -59,6 +59,7 @@ extension ValueComparison {
         _ before: Configuration.Thread, _ after: Configuration.Thread
     ) {
         compare("count", before.count, after.count)
+        compare("slots", before.slots, after.slots)
         compare("maxQueued", before.maxQueued, after.maxQueued)
         compareSize("maxQueuedBytes", before.maxQueuedBytes, after.maxQueuedBytes)
         compare("whenFull", before.whenFull, after.whenFull)

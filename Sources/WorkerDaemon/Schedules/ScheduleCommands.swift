@@ -30,7 +30,7 @@ enum ScheduleCommands {
         // The one that it takes the place of.
         try check(definition.name, service, session.user)
         try service.driver.checkWords(of: definition.request)
-        service.schedules.add(definition, session.reserve())
+        service.schedules.add(service.driver.spread.placed(definition), session.reserve())
         return nil
     }
 
@@ -81,7 +81,7 @@ enum ScheduleCommands {
             entry("every-ms", every),
             entry("missed", text(definition.missed.rawValue)),
             entry("overlap", text(definition.overlap.rawValue)),
-            entry("thread", text(definition.request.thread)),
+            entry("thread", text(PoolSlot.shown(definition.request.thread))),
             entry("selector", text(definition.request.selector)),
             entry("priority", text(definition.request.priority.name)),
             entry("next-due-at", number(schedule.dueAt)),

@@ -59,6 +59,8 @@ final class SchedulerDriver {
     var whenSubmitted: (([SubmittedJob]) -> Void)?
     /// Whether the jobs of a thread are this daemon's.
     var isOpen: (String) -> Bool = { _ in true }
+    /// The pools that are spread over slots.
+    let spread: SpreadPools
     /// Called with the news about a thread that is taken over, before any of its jobs is offered.
     var whenTaken: ((TakenJobs) -> Void)?
     /// Called when clients are throttled, and when they are no longer.
@@ -103,6 +105,7 @@ final class SchedulerDriver {
         children: ChildRegistry, loop: ThreadRunLoop, clocks: Clocks = .system, log: Log
     ) {
         self.groups = groups
+        spread = SpreadPools(of: groups.flatMap(\.configuration.units))
         self.handlers = handlers
         self.children = children
         self.loop = loop
@@ -116,12 +119,7 @@ final class SchedulerDriver {
         unsafe uncheckedHandlersByIndex = sorted.map(\.value)
         surroundings = SchedulerSurroundings(groups)
         unsafe uncheckedScheduler = JobScheduler(
-            groups.enumerated().map { index, group in
-                ThreadGroup(
-                    name: group.name, memberNames: group.members.map(\.name),
-                    maxQueued: group.maxQueued, maxQueuedByteCount: group.maxQueuedByteCount,
-                    index: index, startedAt: startedAt)
-            },
+            groups.enumerated().map { $1.scheduled(as: $0, startedAt: startedAt) },
             sorted.enumerated().map { index, selector in
                 JobSelector(name: selector.key, index: index, defaults: selector.value.defaults)
             },

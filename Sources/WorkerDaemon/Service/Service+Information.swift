@@ -142,13 +142,15 @@ extension Service {
     /// The nodes that work together, and which of this node's threads and pools each has.
     private func nodeLines(for user: User) -> [(String, String)] {
         guard let owners else { return [] }
-        let names = driver.groups.map(\.name).filter { user.scope.has(thread: $0) }
+        let names = driver.groups.filter { user.scope.has(thread: $0.name) }
+            .flatMap(\.configuration.units)
         let own = "name=\(nodeName),trusted=\(driver.store.isTrusted ? 1 : 0)"
         let all =
             [(ThreadOwner.here, own)]
             + owners.others.sorted { $0.name < $1.name }.map { (.node($0), "name=\($0.name)") }
         return all.enumerated().map { index, node in
-            let threads = names.filter { owners.owner(of: $0) == node.0 }
+            let threads = driver.spread.summary(
+                of: names.filter { owners.owner(of: $0) == node.0 })
             return ("node\(index)", "\(node.1),threads=\(threads.joined(separator: " "))")
         }
     }

@@ -109,6 +109,8 @@ final class Service: SessionDelegate {
         _read { yield unsafe uncheckedRecentNames }
         _modify { yield unsafe &uncheckedRecentNames }
     }
+    /// Counts the jobs that the nodes of a spread pool take in turn.
+    var slotTurn: UInt64 = 0
     /// The name of a thread of this node, as the latest command for one had it.
     ///
     /// A command with the same bytes needs no look at the owners. Empty when owners have changed.
@@ -308,7 +310,9 @@ final class Service: SessionDelegate {
     func noteOperation(
         _ command: Command, _ found: CommandSpecification, _ session: Session
     ) {
-        guard let shownCount = found.access.of(command).shownCount else { return }
+        guard let shownCount = found.access.of(command).shownCount,
+            let command = operation(of: command, session)
+        else { return }
         let operation = operations.note(
             command, showing: shownCount, of: session, at: driver.wall.unixMilliseconds())
         session.noteNextAnswer { [operations] in operations.answered(operation, $0) }

@@ -14,7 +14,11 @@ extension SchedulerDriver {
     /// or not.
     ///
     /// Answers when that is on the disk, or that it could not get there yet.
-    func steer(_ name: String, isPaused: Bool, _ reply: ReplyToken) {
+    ///
+    /// - Parameter thread: of a spread pool, also the name of one slot: then the command for the
+    ///   pool comes once for each slot of this node.
+    func steer(_ thread: String, isPaused: Bool, _ reply: ReplyToken) {
+        let name = PoolSlot.shown(thread)
         let members: [WorkerGroup.Member]
         do throws(JobError) {
             members = try self.members(addressedBy: name)
@@ -24,10 +28,13 @@ extension SchedulerDriver {
         if members.allSatisfy({ $0.thread.isStopped }) {
             return door.answer(reply, .failed(scheduler.refusal(ofStopped: name)))
         }
+        let isRepeated =
+            name != thread && changes.pausedNames.contains(name) == isPaused
+            && members.allSatisfy { $0.thread.isPaused == isPaused || $0.thread.isStopped }
         for member in members {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
-        noteChange(of: name, isPaused ? .paused : .resumed)
+        if !isRepeated { noteChange(of: name, isPaused ? .paused : .resumed) }
         if !isPaused { exchange.match() }
         let change = isPaused ? PauseChange(paused: names(addressedBy: name)) : goingOn(name)
         changes.note(change)
@@ -50,8 +57,11 @@ extension SchedulerDriver {
     }
 
     /// The names to record for a pause: the name of a pool also covers later members.
+    ///
+    /// The threads of a spread pool go on with it only: each node has some of its own.
     private func names(addressedBy name: String) -> [String] {
-        guard let group = try? self.group(of: name), group.name == name, group.members.count > 1
+        guard let group = try? self.group(of: name), group.name == name, group.members.count > 1,
+            spread.count(of: name) == 1
         else {
             return [name]
         }
@@ -96,6 +106,17 @@ extension SchedulerDriver {
         changes.note(change)
         guard let members = try? members(addressedBy: name) else { return }
         for member in members where member.name == name || isPaused {
+            if isPaused { member.thread.pause() } else { member.thread.resume() }
+        }
+    }
+
+    /// Pauses a spread pool, or lets it go on, as the owners of its slots have it: this daemon has
+    /// had none.
+    func setPause(ofPool name: String, to isPaused: Bool) {
+        changes.note(
+            isPaused
+                ? PauseChange(paused: [name]) : PauseChange(paused: [], poolGoingOn: name))
+        for member in (try? members(addressedBy: name)) ?? [] {
             if isPaused { member.thread.pause() } else { member.thread.resume() }
         }
     }

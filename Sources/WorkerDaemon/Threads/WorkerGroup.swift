@@ -55,6 +55,14 @@ final class WorkerGroup: Sendable {
         membersByName = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0) })
     }
 
+    /// The group as a scheduler knows it.
+    func scheduled(as index: Int, startedAt: Int64) -> ThreadGroup {
+        ThreadGroup(
+            name: name, memberNames: members.map(\.name), slotCount: configuration.slots,
+            maxQueued: maxQueued, maxQueuedByteCount: maxQueuedByteCount, index: index,
+            startedAt: startedAt)
+    }
+
     /// The configuration in force, of which a reload may change all but the count.
     var configuration: Configuration.Thread {
         get { settings.withLock { $0 } }

@@ -226,7 +226,8 @@ final class Session {
     func reserve(
         _ patience: ReplyToken.Patience? = nil, tellsWhetherNew: Bool = false
     ) -> ReplyToken {
-        conversation?.reserve(nextSlot)
+        // A part of an answer is no response of its own.
+        if nextSlot < Self.innerSlotMin { conversation?.reserve(nextSlot) }
         nextSlot += 1
         return ReplyToken(
             client: number, number: nextSlot - 1, patience: patience,

@@ -21,7 +21,7 @@ import Testing
     func `keep their promises`() throws {
         var counts: [String: Int] = [:]
         var stepCount = 0
-        for seed in Self.firstSeed..<(Self.firstSeed + (Self.count ?? 8)) {
+        for seed in Self.firstSeed..<(Self.firstSeed + (Self.count ?? 10)) {
             let simulation = NodesSimulation(seed: UInt64(seed))
             do {
                 try simulation.run(Self.stepCount)
@@ -32,9 +32,10 @@ import Testing
             stepCount += simulation.stepCount
         }
         // All was met, or the histories try too little.
-        guard Self.count ?? 8 >= 8 else { return }
+        guard Self.count ?? 10 >= 10 else { return }
         for word in [
             "accepted", "begun", "done", "failed", "cancelled", "taken", "given", "given idle",
+            "given busy",
             "lost", "cut", "frozen", "left", "compared", "taken back", "refused", "volatile",
             "waited",
         ] {

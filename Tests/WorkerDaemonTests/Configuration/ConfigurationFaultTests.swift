@@ -97,13 +97,32 @@ internal import WorkerDaemon
     func `a key that is near to none is answered with all of them`(key: String) {
         #expect(
             sentences(configured("", threads: "a: { \(key): 1 }")) == [
-                "threads.a.\(key): unknown key, known are \"count\", \"maxQueued\", "
+                "threads.a.\(key): unknown key, known are \"count\", \"slots\", \"maxQueued\", "
                     + "\"maxQueuedBytes\", \"whenFull\", \"whenStuck\", \"stuckAfter\""
             ])
         #expect(
             sentences(configured("", threads: "a: { whenStuck: 'kill', stuckAfter: '0s' }")) == [
                 "threads.a.whenStuck: must be one of \"report\", \"replace\", is \"kill\"",
                 "threads.a.stuckAfter: must be 1ms…24h, is \"0s\"",
+            ])
+    }
+
+    @Test func `slots are for pools of nodes that share the threads`() {
+        let pool = "a: { count: 2, slots: 2 }"
+        let database = "store: 'postgresql:///jobs', stateDirectory: '/tmp',"
+        let shares = "node: { sharesThreads: true },"
+        #expect(sentences(configured(database + shares, threads: pool)) == [])
+        #expect(
+            sentences(configured(database, threads: pool)) == [
+                "threads: a.slots is for nodes that share the threads: it needs node.sharesThreads"
+            ])
+        #expect(
+            sentences(configured(database + shares, threads: "a: { slots: 2 }")) == [
+                "threads: a.slots is for pools: it needs a count of at least 2"
+            ])
+        #expect(
+            sentences(configured(database + shares, threads: "a: { count: 2, slots: 257 }")) == [
+                "threads.a.slots: must be 1…256, is 257"
             ])
     }
 }

@@ -44,6 +44,17 @@ import WorkerDaemon
         #expect(found.lines == [] && found.refusals == [] && found.schedules.isEmpty)
     }
 
+    @Test func `tells other slots of a pool, which a reload refuses`() throws {
+        let shared = """
+            store: "postgresql:///jobs", stateDirectory: "/var", node: { sharesThreads: true }
+            """
+        let found = try Self.difference(
+            "threads: { mail: { count: 2, slots: 4 } }, \(shared)",
+            "threads: { mail: { count: 2, slots: 8 } }, \(shared)")
+        #expect(found.lines == ["thread mail: slots 4 → 8"])
+        #expect(found.refusals.count == 1)
+    }
+
     @Test(arguments: [
         ("log: {}", "log: { level: \"debug\" }", "log.level: info → debug"),
         ("shutdown: { grace: \"90s\" }", "shutdown: {}", "shutdown.grace: 90s → 25s"),

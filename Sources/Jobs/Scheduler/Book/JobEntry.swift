@@ -250,6 +250,7 @@ package final class JobEntry {
 
     /// The thread or pool that it is for.
     package var thread: String { details.thread }
+    package var slot: String { details.slot }
 
     /// The bytes for its handler.
     package var payload: [UInt8] { job.payload }

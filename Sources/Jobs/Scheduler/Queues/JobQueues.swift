@@ -43,7 +43,8 @@ package struct JobQueues {
         _ name: QueueName, of group: ThreadGroup, mayHaveEarlierJobs: Bool
     ) -> JobQueue {
         let queue = JobQueue(
-            name, of: group, load: load, limits: window, miscounts: miscounts,
+            name, of: group, load: load, limits: window.shared(by: group.slots.count),
+            miscounts: miscounts,
             mayHaveEarlierJobs: mayHaveEarlierJobs)
         byName[name] = queue
         all.append(queue)

@@ -119,4 +119,12 @@ package struct WindowLimits: Sendable {
 
     /// The limits of the daemon.
     package init() {}
+
+    /// The limits for each of several queues that have the place of one: the slots of a pool.
+    func shared(by count: Int) -> WindowLimits {
+        var part = self
+        part.countMax = max(min(countMax, 64), countMax / count)
+        part.byteCountMax = max(min(byteCountMax, 1 << 20), byteCountMax / count)
+        return part
+    }
 }

@@ -22,7 +22,8 @@ package struct UnknownSelectorJobs {
         var sums: [String: [String: Int]] = [:]
         for (queue, selectors) in counts {
             for (selector, amounts) in selectors where Self.count(amounts) > 0 {
-                sums[selector, default: [:]][queue.thread, default: 0] += Self.count(amounts)
+                sums[selector, default: [:]][PoolSlot.shown(queue.thread), default: 0] +=
+                    Self.count(amounts)
             }
         }
         return sums.sorted { $0.key < $1.key }.flatMap { selector, threads in

@@ -81,6 +81,8 @@ final class TestDriver: SchedulerEnvironment {
     private let window: WindowLimits
     private let limits: StoreLimits
     private let initialGroups: [(String, Int)]
+    /// How many slots spread pools have.
+    private let slots: [String: Int]
     private let selectors: [(name: String, defaults: JobOptions)]
 
     static let epoch: Int64 = 1_700_000_000_000
@@ -96,7 +98,7 @@ final class TestDriver: SchedulerEnvironment {
     }
 
     init(
-        groups: [(String, Int)] = [("one", 1), ("two", 2)],
+        groups: [(String, Int)] = [("one", 1), ("two", 2)], slots: [String: Int] = [:],
         selectors: [(name: String, defaults: JobOptions)] = [("echo", JobOptions())],
         book: TwinBook? = nil, window: WindowLimits = WindowLimits(),
         limits: StoreLimits = StoreLimits(), storeLag: Int64 = 0,
@@ -105,6 +107,7 @@ final class TestDriver: SchedulerEnvironment {
         self.clock = clock
         self.shared = shared
         initialGroups = groups
+        self.slots = slots
         self.groups = groups.map { FakeGroup($0.0, count: $0.1) }
         self.selectors = selectors
         self.window = window
@@ -138,7 +141,8 @@ final class TestDriver: SchedulerEnvironment {
         let new = JobScheduler(
             groups.enumerated().map { index, group in
                 ThreadGroup(
-                    name: group.name, memberNames: group.memberNames, maxQueued: 1_000_000,
+                    name: group.name, memberNames: group.memberNames,
+                    slotCount: slots[group.name] ?? 1, maxQueued: 1_000_000,
                     maxQueuedByteCount: 1 << 30, index: index, startedAt: now.unixMilliseconds)
             },
             selectors.enumerated().map { index, selector in
@@ -420,7 +424,7 @@ final class TestDriver: SchedulerEnvironment {
     func waitingCount(of group: ThreadGroup) -> Int { groups[group.index].queue.count }
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
-        let fake = groups[group.index]
+        let (fake, thread) = (groups[group.index], PoolSlot.shown(thread))
         return thread == group.name
             ? fake.memberNames.allSatisfy(fake.stopped.contains) : fake.stopped.contains(thread)
     }

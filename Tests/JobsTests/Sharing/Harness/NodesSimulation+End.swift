@@ -49,7 +49,7 @@ extension NodesSimulation {
     }
 
     private func resumeAll(_ node: SimulatedNode) {
-        for name in node.open.sorted() {
+        for name in Set(node.open.map(PoolSlot.shown)).sorted() {
             guard let group = node.driver.groups.first(where: { $0.name == name }),
                 !group.paused.isEmpty
             else { continue }
@@ -61,15 +61,19 @@ extension NodesSimulation {
     /// How long no thread is given away at the end.
     private static let steadyMilliseconds: Int64 = 15_000
 
-    /// Whether each thread is open at one node, and no node has more than its share; nodes that can
-    /// run different threads have no such share.
+    /// Whether each thread is open at one node, and no node has more than its share of the threads
+    /// and of a pool's slots; nodes that can run different threads have no such share.
     private var areSharesEven: Bool {
-        let counts = nodes.map(\.open.count)
-        guard counts.reduce(0, +) == Self.groups.count, let most = counts.max(),
-            let least = counts.min()
-        else { return false }
-        return (areDifferent || most - least <= 1)
-            && Self.groups.allSatisfy { group in nodes.contains { $0.open.contains(group.name) } }
+        guard nodes.map(\.open.count).reduce(0, +) == Self.units.count else { return false }
+        let parts = Dictionary(grouping: Self.units) {
+            Self.spread.count(of: PoolSlot.shown($0)) > 1
+        }
+        let areEven = parts.values.allSatisfy { units in
+            let counts = nodes.map { $0.open.intersection(units).count }
+            return (counts.max() ?? 0) - (counts.min() ?? 0) <= 1
+        }
+        return (areDifferent || areEven)
+            && Self.units.allSatisfy { unit in nodes.contains { $0.open.contains(unit) } }
     }
 
     private func checkEnd() throws {
@@ -83,7 +87,8 @@ extension NodesSimulation {
                 case .done, .failed: job.attempts.contains { hasEnded($0.outcome) }
                 case .cancelled:
                     job.isCancelAsked
-                        || cancelledAll.contains(ThreadGroup.name(of: job.request.thread))
+                        || cancelledAll.contains(
+                            PoolSlot.shown(ThreadGroup.name(of: job.request.thread)))
                 case .expired: job.request.options.expireMilliseconds != nil
                 case .delayed, .buffered, .waiting, .running: false
                 }

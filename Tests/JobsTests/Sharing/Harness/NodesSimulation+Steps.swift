@@ -32,7 +32,11 @@ extension NodesSimulation {
         let groups = node.open.sorted()
         var thread = Self.groups[random.below(4)].name
         if !groups.isEmpty, random.chance(95) { thread = groups[random.below(groups.count)] }
-        if thread == "two", random.chance(30) { thread = "two/\(1 + random.below(2))" }
+        if thread == "two" || thread == "ten", random.chance(30) {
+            thread += "/\(1 + random.below(2))"
+        }
+        // Clients do not name slots.
+        thread = PoolSlot.shown(thread)
         var request = JobRequest(
             thread: thread, selector: "echo", payload: Array("p\(random.below(100))".utf8))
         if random.chance(40) {
@@ -50,9 +54,13 @@ extension NodesSimulation {
             request.thread = Self.groups[number % 4].name
             request.payload = [1]
             request.unique = UniqueName([UInt8(number)], isAgain: random.chance(30))
-            if !node.open.contains(request.thread) { return }
+            if !node.open.contains(Self.spread.place(of: request)) { return }
         }
-        let isOpen = node.owned.contains(request.thread)
+        let isForAnySlot = request.thread == "ten" && request.slotKey == nil
+        let isOpen =
+            isForAnySlot
+            ? Self.spread.slots(of: "ten").contains(where: node.owned.contains)
+            : node.owned.contains(Self.spread.place(of: request))
         note("\(node.name): submit to \(request.thread) \(request.schedule)")
         node.ask({ $0.perform(request, $1) }) { [unowned self] answer in
             self.answer(answer, to: request, isOpen: isOpen)
@@ -92,7 +100,7 @@ extension NodesSimulation {
     private func cancel() {
         guard let node = nodes.randomElement(using: &random), !node.isFrozen else { return }
         let jobs = database.book.liveJobs.filter {
-            node.open.contains(ThreadGroup.name(of: $0.thread))
+            node.open.contains(ThreadGroup.name(of: $0.slot))
         }
         guard let job = jobs.randomElement(using: &random) else { return }
         let entry = ledger.job(job.id, job.request)
@@ -112,10 +120,12 @@ extension NodesSimulation {
             let thread = node.open.sorted().randomElement(using: &random)
         else { return }
         note("\(node.name): cancel all of \(thread)")
-        let jobs = database.book.liveJobs.filter { ThreadGroup.name(of: $0.thread) == thread }
+        let jobs = database.book.liveJobs.filter { ThreadGroup.name(of: $0.slot) == thread }
         for job in jobs { ledger.job(job.id, job.request).isCancelAsked = true }
-        cancelledAll.insert(thread)
-        node.ask({ $0.cancel(thread: thread, selector: "echo", payload: nil, $1) }) {
+        cancelledAll.insert(PoolSlot.shown(thread))
+        // The pool's own name means all slots that the node has.
+        let name = thread == "ten" ? PoolSlot.alias(0, of: thread) : thread
+        node.ask({ $0.cancel(thread: name, selector: "echo", payload: nil, $1) }) {
             [unowned self] _ in count("all cancelled")
         }
     }
@@ -123,7 +133,7 @@ extension NodesSimulation {
     /// A job of a thread that a node has open.
     private func someJob(of node: SimulatedNode, where isMeant: (Job) -> Bool) -> Job? {
         let jobs = database.book.allJobs.sorted { $0.id < $1.id }.filter {
-            node.open.contains(ThreadGroup.name(of: $0.thread)) && isMeant($0)
+            node.open.contains(ThreadGroup.name(of: $0.slot)) && isMeant($0)
         }
         return jobs.randomElement(using: &random)
     }
@@ -164,17 +174,23 @@ extension NodesSimulation {
 
     private func steer() {
         let name = Self.groups[random.below(4)].name
-        guard let node = nodes.first(where: { $0.open.contains(name) && !$0.isFrozen }) else {
-            return
+        let owners = Self.spread.slots(of: name).compactMap { slot in
+            nodes.first { $0.open.contains(slot) && !$0.isFrozen }
         }
+        guard owners.count == Self.spread.count(of: name) else { return }
         let isPaused = random.chance(40)
-        note("\(node.name): \(isPaused ? "pause" : "resume") \(name)")
         paused[name] = nil
         steerCount += 1
         let number = steerCount
         steered[name] = number
-        node.steer(name, isPaused: isPaused) { [unowned self] answer in
-            if case .done = answer, steered[name] == number { paused[name] = isPaused }
+        var missingCount = owners.count
+        for node in owners {
+            note("\(node.name): \(isPaused ? "pause" : "resume") \(name)")
+            node.steer(name, isPaused: isPaused) { [unowned self] answer in
+                guard case .done = answer else { return }
+                missingCount -= 1
+                if missingCount == 0, steered[name] == number { paused[name] = isPaused }
+            }
         }
     }
 

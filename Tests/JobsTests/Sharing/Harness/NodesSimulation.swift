@@ -11,9 +11,13 @@ final class NodesSimulation {
     /// The file of attempts of a machine, as a daemon that has died there has left it.
     typealias Log = (mark: UInt64, [JobID: (attempt: Int, result: [UInt8]?)])
 
-    static let groups: [(name: String, count: Int)] = [
-        ("one", 1), ("two", 2), ("six", 1), ("ten", 1),
+    static let groups = [
+        SimulatedGroup("one"), SimulatedGroup("two", count: 2), SimulatedGroup("six"),
+        SimulatedGroup("ten", count: 2, slots: 3),
     ]
+    /// The names that have an owner each.
+    static let units = groups.flatMap(\.units)
+    static let spread = SpreadPools(of: units)
 
     var random: SeededRandom
     let clock = StandingClock()
@@ -102,7 +106,7 @@ final class NodesSimulation {
     }
 
     /// The threads of a node: another thread is lacking in many configurations.
-    private func groups(of name: String) -> [(name: String, count: Int)] {
+    private func groups(of name: String) -> [SimulatedGroup] {
         guard areDifferent, name != "n0" else { return Self.groups }
         let number = name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xff
         return Self.groups.filter { $0.name != Self.groups[number % 5 % 4].name }
@@ -193,24 +197,24 @@ final class NodesSimulation {
 
     /// Checks that no two nodes may begin jobs of one thread, and that each thread has an owner.
     private func checkQuickly() {
-        for group in Self.groups {
+        for unit in Self.units {
             let owners = nodes.filter { node in
-                node.isTrusted && node.names(of: group.name).contains(where: node.owned.contains)
+                node.isTrusted && node.names(of: unit).contains(where: node.owned.contains)
             }
             if owners.count > 1 {
-                fail("\(group.name) belongs to \(owners.map(\.name)), and all of them are trusted")
+                fail("\(unit) belongs to \(owners.map(\.name)), and all of them are trusted")
             }
-            let isServed = nodes.contains { $0.open.contains(group.name) && $0.isTrusted }
+            let isServed = nodes.contains { $0.open.contains(unit) && $0.isTrusted }
             let isDisturbed =
-                nodes.contains { !$0.isHealthy } || !nodes.contains { $0.canRun(group.name) }
+                nodes.contains { !$0.isHealthy } || !nodes.contains { $0.canRun(unit) }
             if isDisturbed { faultAt = now }
             if isServed || isDisturbed {
-                ownerlessSince[group.name] = nil
+                ownerlessSince[unit] = nil
             } else {
-                let since = max(ownerlessSince[group.name] ?? now, faultAt)
-                ownerlessSince[group.name] = since
+                let since = max(ownerlessSince[unit] ?? now, faultAt)
+                ownerlessSince[unit] = since
                 if now - since > Self.ownerlessMilliseconds {
-                    fail("\(group.name) has had no owner for \(now - since) ms")
+                    fail("\(unit) has had no owner for \(now - since) ms")
                 }
             }
         }
@@ -220,7 +224,7 @@ final class NodesSimulation {
     private func checkCounts(of node: SimulatedNode) {
         guard node.isQuiet, node.isTrusted, !node.isCut, !node.isFrozen else { return }
         let owned = node.owned
-        let kept = database.book.liveJobs.filter { owned.contains($0.thread) }
+        let kept = database.book.liveJobs.filter { owned.contains($0.slot) }
         let active = node.driver.scheduler.book.activeJobs.filter(\.isStored)
         let known = active.count + node.driver.scheduler.parkedCount
         if known != kept.count {
@@ -236,19 +240,16 @@ final class NodesSimulation {
     private func checkIdle(_ name: String, at node: SimulatedNode) {
         let (driver, names) = (node.driver, node.names(of: name))
         if let running = driver.groups.flatMap({ $0.running.values }).first(where: {
-            names.contains($0.thread)
+            names.contains($0.job.details.slot)
         }) {
             fail("\(name) is given away by \(node.name), and runs job \(running.id)")
         }
         for job in driver.scheduler.book.activeJobs
-        where names.contains(job.details.thread) && !job.isStored {
+        where names.contains(job.details.slot) && !job.isStored {
             fail("\(name) is given away by \(node.name) with job \(job.id) in memory only")
         }
-        for job in database.book.liveJobs
-        where job.state == .waiting && names.contains(job.thread)
-            && driver.recorded[job.id] == nil && driver.scheduler.book.active(job.id) != nil
-        {
-            fail("\(name) is given away by \(node.name) with job \(job.id) in turn")
+        if driver.groups.flatMap(\.queue).contains(where: { names.contains($0.job.details.slot) }) {
+            count("given busy")
         }
         count("given idle")
     }
@@ -266,7 +267,7 @@ final class NodesSimulation {
             switch command {
             case .accept(let new), .acceptOnce(let new, _):
                 guard database.book.job(new.job.id) != nil else { break }
-                ledger.kept(new.job.id, thread: new.job.thread)
+                ledger.kept(new.job.id, thread: new.job.slot)
             case .end(let id, let attempt?, let outcome, _):
                 ledger.recorded(id, attempt: attempt.number, outcome.state)
             case .retry(let id, let attempt, _):

@@ -31,10 +31,11 @@ final class LedgerJob {
     init(_ id: JobID, _ request: JobRequest) {
         self.id = id
         self.request = request
+        let thread = PoolSlot.shown(request.thread)
         if let key = request.options.key {
-            order = "\(request.thread) key \(key)"
+            order = "\(thread) key \(key)"
         } else {
-            order = request.thread == "two" ? nil : request.thread
+            order = ["two", "ten"].contains(thread) ? nil : thread
         }
     }
 

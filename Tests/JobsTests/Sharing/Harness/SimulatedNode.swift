@@ -4,6 +4,20 @@
 import Jobs
 import StoreTwin
 
+/// A thread or pool of a configuration.
+struct SimulatedGroup {
+    let name: String
+    let count: Int
+    /// The names that have an owner each: its own, or those of its slots.
+    let units: [String]
+
+    init(_ name: String, count: Int = 1, slots: Int = 1) {
+        self.name = name
+        self.count = count
+        units = (0..<slots).map { PoolSlot.name($0, of: name) }
+    }
+}
+
 /// A run of a daemon.
 ///
 /// Confined to its simulation's thread.
@@ -14,7 +28,7 @@ final class SimulatedNode {
     let name: String
     let store: TwinNodeStore
     let driver: TestDriver
-    private let groups: [(name: String, count: Int)]
+    private let groups: [SimulatedGroup]
     private let fault: SharingFault?
     private var plan: SharingPlan
     /// The threads and pools whose commands are executed here.
@@ -46,7 +60,7 @@ final class SimulatedNode {
     var whenGiving: (String) -> Void = { _ in }
 
     init(
-        _ name: String, run: Int64, groups: [(name: String, count: Int)], on database: TwinDatabase,
+        _ name: String, run: Int64, groups: [SimulatedGroup], on database: TwinDatabase,
         clock: StandingClock, log: (mark: UInt64, [JobID: (attempt: Int, result: [UInt8]?)])?,
         window: WindowLimits, tell: @escaping (String) -> Void
     ) {
@@ -54,12 +68,14 @@ final class SimulatedNode {
         self.groups = groups
         fault = database.fault
         store = TwinNodeStore(
-            name, run: run, threads: groups.map(\.name), on: database, log: log,
+            name, run: run, threads: groups.flatMap(\.units), on: database, log: log,
             serving: ["echo"], windowCountMax: window.countMax,
             epochMilliseconds: TestDriver.epoch)
-        plan = SharingPlan(seat: store.seat, threads: groups.map(\.name))
+        plan = SharingPlan(seat: store.seat, threads: groups.flatMap(\.units))
         driver = TestDriver(
-            groups: groups.map { ($0.name, $0.count) }, window: window, clock: clock,
+            groups: groups.map { ($0.name, $0.count) },
+            slots: Dictionary(uniqueKeysWithValues: groups.map { ($0.name, $0.units.count) }),
+            window: window, clock: clock,
             sharing: store)
         driver.tell = tell
         driver.whenAnswered = { [unowned self] reply, answer in
@@ -69,11 +85,11 @@ final class SimulatedNode {
         driver.whenConfirmed = { [unowned self] tag, fault in
             confirmations.removeValue(forKey: tag)?(fault)
         }
-        driver.whenTaken = { [unowned self] in setPause(of: $0.thread, to: $0.isPaused) }
+        driver.whenTaken = { [unowned self] in takePause(of: $0.thread, $0.isPaused) }
         driver.mayBegin = { [store] in store.mayBegin($0.id.number, attempt: $0.number) }
-        for group in groups {
-            for name in names(of: group.name) { ask({ $0.release(name, $1) }, then: { _ in }) }
-            driver.input { $0.forgetJobs(of: group.name) }
+        for unit in groups.flatMap(\.units) {
+            for name in names(of: unit) { ask({ $0.release(name, $1) }, then: { _ in }) }
+            driver.input { $0.forgetJobs(of: unit) }
         }
     }
 
@@ -88,11 +104,13 @@ final class SimulatedNode {
             && replies.count == waits.count
     }
 
-    func canRun(_ group: String) -> Bool { groups.contains { $0.name == group } }
+    func canRun(_ unit: String) -> Bool { groups.contains { $0.units.contains(unit) } }
 
-    func names(of group: String) -> [String] {
-        let count = groups.first { $0.name == group }?.count ?? 1
-        return [group] + TestDriver.members(group, count).filter { $0 != group }
+    /// The names of the queues that have one owner.
+    func names(of unit: String) -> [String] {
+        guard !PoolSlot.isOne(unit) else { return [unit] }
+        let count = groups.first { $0.name == unit }?.count ?? 1
+        return [unit] + TestDriver.members(unit, count).filter { $0 != unit }
     }
 
     /// Gives the scheduler a request; calls `body` with its answer.
@@ -134,7 +152,7 @@ final class SimulatedNode {
         guard let nodes = view else { return }
         view = nil
         isLooking = false
-        let open = fault == .claimsOnce ? Set(groups.map(\.name)) : open
+        let open = fault == .claimsOnce ? Set(groups.flatMap(\.units)) : open
         let moment = ContinuousClock.Instant.simulated(now)
         for step in plan.look(nodes, open: open, at: moment) { take(step) }
     }
@@ -174,6 +192,19 @@ final class SimulatedNode {
             }
             moving.remove(group)
         }
+    }
+
+    private func takePause(of name: String, _ isPaused: Bool) {
+        let unit = ThreadGroup.name(of: name)
+        let pool = PoolSlot.shown(unit)
+        guard groups.contains(where: { $0.name == pool && $0.units.count > 1 }) else {
+            return setPause(of: name, to: isPaused)
+        }
+        // Another slot of the pool is open here: its commands have come here.
+        guard name == unit, !open.contains(where: { PoolSlot.shown($0) == pool }) else { return }
+        let group = driver.group(pool)
+        group.paused = isPaused ? Set(group.memberNames) : []
+        whenPauseTaken(pool, isPaused)
     }
 
     private func setPause(of name: String, to isPaused: Bool) {
