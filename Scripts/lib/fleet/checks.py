@@ -57,7 +57,7 @@ def read_ledger(path):
 
 def read_rows(server):
     rows = [Row(words) for words in server.sql(
-        "SELECT id, thread, selector, (ARRAY['done', 'failed', 'timed out', 'cancelled',"
+        "SELECT id, split_part(thread, '#', 1), selector, (ARRAY['done', 'failed', 'timed out', 'cancelled',"
         " 'expired'])[outcome], attempt, due_at, replace(encode(coalesce(result, ''), 'escape'), E'\\n', ' ')"
         " FROM workerd.ended ORDER BY id")]
     return rows, server.sql("SELECT id, thread, selector, held, attempt FROM workerd.jobs")

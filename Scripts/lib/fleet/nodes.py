@@ -24,7 +24,7 @@ CONFIGURATION = """
   store: "%(store)s", stateDirectory: "%(at)s",
   node: { name: "%(name)s"%(shares)s },
   log: { level: "notice" },
-  threads: { one: {}, two: {}, pool: { count: 3 }, served: {}, clock: {}, probe: {} },
+  threads: { one: {}, two: {}, pool: { count: 3%(slots)s }, served: {}, clock: {}, probe: {} },
   selectors: {
     work: { program: ["%(work)s"], environment: { LEDGER: "%(ledger)s", NODE: "%(name)s" } },
     serve: { worker: true, lease: "3s", lost: 1000, leaseAfterRestart: "5s" },
@@ -169,6 +169,7 @@ class Node:
             file.write(CONFIGURATION % {
                 "at": self.at, "host": host, "port": 7711, "store": store, "name": name,
                 "ledger": ledger, "shares": ", sharesThreads: true" if shares else "",
+                "slots": ", slots: 4" if shares and not self.older else "",
                 "work": os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")})
 
     def start(self):
