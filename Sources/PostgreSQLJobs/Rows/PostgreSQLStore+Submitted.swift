@@ -91,18 +91,19 @@ extension PostgreSQLStore: SubmittedTable {
         return try lookAsleep(without: busy)
     }
 
-    /// Daemons that share threads leave the lock, and are always notified.
     private func takeLookingLock() throws(StoreFault) -> Bool {
-        guard share == nil else { return false }
-        let (first, second) = (ServerSchema.lockClass, ServerSchema.lookingLock)
-        return try rows("SELECT pg_try_advisory_lock(\(first), \(second))").first?.isTrue(0) == true
+        let parameters = Parameters(lock: -seat.number)
+        return try rows(
+            "SELECT pg_try_advisory_lock($1::bigint::integer, $2::bigint::integer)", parameters
+        ).first?.isTrue(0) == true
     }
 
     private func giveLookingLockBack() throws(StoreFault) {
         guard submitted.lookingOn != nil else { return }
         submitted.lookingOn = nil
-        let (first, second) = (ServerSchema.lockClass, ServerSchema.lookingLock)
-        _ = try rows("SELECT pg_advisory_unlock(\(first), \(second))")
+        let parameters = Parameters(lock: -seat.number)
+        _ = try rows(
+            "SELECT pg_advisory_unlock($1::bigint::integer, $2::bigint::integer)", parameters)
     }
 
     /// Looks once more after the lock was given back, or because transactions were open.

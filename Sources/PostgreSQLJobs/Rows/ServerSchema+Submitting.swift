@@ -2,8 +2,8 @@
 //
 // A submitter tells the daemon by NOTIFY, but only when the daemon sleeps: NOTIFY takes a lock
 // until the end of the transaction, and so makes all submitters wait for each other. The daemon
-// holds an advisory lock while it looks for jobs. A submitter inserts its row first and then tries
-// that lock.
+// holds an advisory lock while it looks for jobs, one for each seat if daemons share the threads. A
+// submitter inserts its row first, and then tries the lock of the thread's daemon.
 
 extension ServerSchema {
     static let submitting =
@@ -119,6 +119,8 @@ extension ServerSchema {
             priority_code integer := array_position(ARRAY['high', 'normal', 'low'], priority);
             payload_max bigint := coalesce(
                 (SELECT value FROM workerd.settings WHERE name = 'payload_max'), 536870912);
+            unit text;
+            owner integer;
         BEGIN
             \(checks)
             INSERT INTO workerd.submitted (ticket, submitted_at, submitted_by, thread, selector,
@@ -128,10 +130,16 @@ extension ServerSchema {
                 priority_code - 1, convert_to(key, 'UTF8'),
                 floor(extract(epoch FROM clock_timestamp()) * 1000) + nullif(delay_ms, 0),
                 convert_to(unique_name, 'UTF8'), retries, timeout_ms, expire_ms,
-                convert_to(coalesce(label, new_ticket::text), 'UTF8'));
-            -- After the row: a daemon that has given the lock back looks for it.
-            IF pg_try_advisory_lock_shared(\(lockClass), \(lookingLock)) THEN
-                PERFORM pg_advisory_unlock_shared(\(lockClass), \(lookingLock));
+                convert_to(coalesce(label, new_ticket::text), 'UTF8'))
+            RETURNING split_part(submitted.thread, '/', 1) INTO unit;
+            -- After the row: a daemon that has given the lock back looks for it, and so does one
+            -- that has taken the thread since. Another isolation shows the owner of before.
+            IF current_setting('transaction_isolation') = 'read committed' THEN
+                owner := (SELECT nullif(seat, 0) FROM workerd.threads WHERE name = unit);
+            END IF;
+            owner := coalesce(owner, \(Seat.whole));
+            IF pg_try_advisory_lock_shared(\(lockClass), -owner) THEN
+                PERFORM pg_advisory_unlock_shared(\(lockClass), -owner);
                 NOTIFY \(channel);
             END IF;
             RETURN new_ticket;

@@ -14,7 +14,10 @@ enum ServerSchema {
     /// The version that this program makes.
     static var version: Int { steps.count }
 
-    /// The first number of the advisory locks, "wkrd"; the second is a seat, or 0 for a migration.
+    /// The first number of the advisory locks, "wkrd".
+    ///
+    /// The second is a seat, its negative number while its daemon looks for submitted jobs, or 0
+    /// for a migration.
     static let lockClass = 0x776B_7264
 
     /// The first number of the locks of nodes, "wknd"; the second is the number of the node's row.
@@ -28,9 +31,6 @@ enum ServerSchema {
         INSERT INTO workerd.settings (name, value) VALUES ($1::text, $2::bigint)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
         """
-
-    /// The second number of the lock that the daemon holds while it looks for submitted jobs.
-    static let lookingLock = -1
 
     /// The channel that tells of submitted jobs.
     static let channel = "workerd_submitted"
