@@ -66,8 +66,9 @@ def read_rows(server):
 class Checks:
     """The promises that hold at the end of a run."""
 
-    def __init__(self, book, runs, rows, left, stops, probes):
+    def __init__(self, book, runs, rows, left, stops, disturbed, probes):
         self.book, self.runs, self.left, self.stops = book, runs, left, stops
+        self.disturbed = disturbed
         self.probes = probes
         self.rows = {row.job: row for row in rows}
         self.faults, self.counts = [], defaultdict(int)
@@ -150,6 +151,16 @@ class Checks:
         """Whether a run began in a node that had been stopped and had lost its seat."""
         return run.attempt < earlier.attempt and self.stop_of(run) is not None
 
+    def is_late_delivery(self, run, earlier):
+        """Whether a worker got a job so late as the network held up the answer to its TAKE.
+
+        The network sends it again after a cut, also if the node has ended meanwhile. The longer the
+        cut, the longer the pause before: at most as long as the cut.
+        """
+        return run.node == "worker" and run.attempt < earlier.attempt and any(
+            begin < earlier.begun_at and run.begun_at <= end + (end - begin) + 1
+            for begin, end in self.disturbed)
+
     def check_attempts(self):
         """A second run is told that it is one."""
         late = defaultdict(int)
@@ -159,7 +170,9 @@ class Checks:
             for earlier, run in zip(runs, runs[1:]):
                 if run.attempt > earlier.attempt:
                     continue
-                if self.is_late(run, earlier):
+                if self.is_late_delivery(run, earlier):
+                    self.counts["jobs that a worker got behind a cut"] += 1
+                elif self.is_late(run, earlier):
                     self.counts["late beginnings in a stopped node"] += 1
                     late[run.node, self.stop_of(run)[0]] += 1
                 else:

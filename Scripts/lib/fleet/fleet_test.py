@@ -394,7 +394,8 @@ def check(fleet, book):
     runs, problems = read_ledger(fleet.ledger)
     rows, left = read_rows(fleet.server)
     stops = {node.name: node.stops for node in fleet.nodes}
-    checks = Checks(book, runs, rows, left, stops, book.probes)
+    disturbed = fleet.network.disturbed if fleet.network else []
+    checks = Checks(book, runs, rows, left, stops, disturbed, book.probes)
     problems += checks.all()
     for node in fleet.nodes:
         if "please report" in node.log():

@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 
 # A link-layer address that no end has, and that of the bridge.
 NOBODY, BRIDGE = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -29,6 +30,8 @@ class Network:
         """Raises OSError or CalledProcessError if this user may not make one."""
         self.bridge = "wf%d" % os.getpid()
         self.bad_lines = []
+        # When each cut or bad line was made, and when it was mended.
+        self.disturbed = []
         prefix = "10.%d.%d" % (random.randrange(200, 250), random.randrange(256))
         self.host = prefix + ".254"
         self.addresses = {name: "%s.%d" % (prefix, place + 1) for place, name in enumerate(names)}
@@ -61,11 +64,13 @@ class Network:
 
     def cut_from(self, name, address):
         """Loses what a node sends to an address."""
+        self.note()
         ip("-n", self.space(name), "neighbour", "replace", address, "lladdr", NOBODY, "dev", "eth0",
            "nud", "permanent")
 
     def cut_to(self, name):
         """Loses what PostgreSQL and the clients send to a node."""
+        self.note()
         ip("neighbour", "replace", self.addresses[name], "lladdr", NOBODY, "dev", self.bridge,
            "nud", "permanent")
 
@@ -74,6 +79,7 @@ class Network:
 
         With addresses, only frames from or to one of them.
         """
+        self.note()
         line = subprocess.Popen(
             [sys.executable, "-B", os.path.join(os.path.dirname(__file__), "bad_line.py"),
              self.bridge, self.bridge + name, way, str(LATE), str(LOST), *addresses],
@@ -90,6 +96,11 @@ class Network:
             for end in [self.host] + list(self.addresses.values()):
                 self.forget("-n", self.space(name), "neighbour", "del", end, "dev", "eth0")
             self.forget("neighbour", "del", address, "dev", self.bridge)
+        for disturbance in self.disturbed:
+            disturbance[1] = min(disturbance[1], time.clock_gettime(time.CLOCK_BOOTTIME))
+
+    def note(self):
+        self.disturbed.append([time.clock_gettime(time.CLOCK_BOOTTIME), float("inf")])
 
     def forget(self, *words):
         """Removes what may not be there."""
