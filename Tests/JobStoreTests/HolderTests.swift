@@ -31,8 +31,16 @@ import Testing
     @Test func `as words, and back`() throws {
         let token = JobHolder.Token(high: 1, low: .max)
         let process = JobHolder.Process(id: 77, userID: .max, birth: 1 << 63)
+        let home = JobHolder.Home(machine: [1], start: [2], numbers: [3])
+        let atHome = JobHolder.Process(id: 77, userID: 1, birth: 5, home: home)
         for holder in [
             JobHolder(token: token, process: process, since: 1_795_000_000_000, name: "w-1"),
+            JobHolder(
+                token: token, process: process, since: 1,
+                name: String(repeating: "n", count: 64)),
+            JobHolder(
+                token: token, process: atHome, since: 1, name: String(repeating: "n", count: 55)),
+            JobHolder(token: token, process: atHome, since: 1, name: nil),
             JobHolder(
                 token: token, process: nil, since: 0, name: String(repeating: "n", count: 64)),
         ] {
@@ -44,6 +52,12 @@ import Testing
             #expect(read.since == holder.since)
             #expect(read.name == holder.name)
         }
+        // A name without room for the home leaves a process that no daemon looks up.
+        let named = JobHolder(
+            token: token, process: atHome, since: 1, name: String(repeating: "n", count: 56))
+        let read = try #require(JobHolder(named.words))
+        #expect(read.process == JobHolder.Process(id: 77, userID: 1, birth: 0))
+        #expect(read.name == named.name)
         #expect("\(token)" == "0000000000000001ffffffffffffffff")
         #expect(JobHolder(Array(repeating: 0, count: JobHolder.wordCount)) == nil)
         #expect(JobHolder([1, 2]) == nil)

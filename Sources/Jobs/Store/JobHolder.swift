@@ -22,18 +22,21 @@ package final class JobHolder: Sendable {
         }
     }
 
-    /// A process of this machine.
+    /// A process that has connected to a daemon of its machine.
     package struct Process: Hashable, Sendable {
         package let id: Int
         package let userID: UInt32
         /// Tells the process from another one of its number, also after the machine has started
         /// anew; 0 if it is not known.
         package let birth: UInt64
+        /// Where `id` means this process; nil if it is not known: then everywhere.
+        package let home: Home?
 
-        package init(id: Int, userID: UInt32, birth: UInt64) {
+        package init(id: Int, userID: UInt32, birth: UInt64, home: Home? = nil) {
             self.id = id
             self.userID = userID
             self.birth = birth
+            self.home = home
         }
     }
 
@@ -49,11 +52,20 @@ package final class JobHolder: Sendable {
     /// The number of words of a holder.
     package static let wordCount = 5 + nameByteCountMax / 8
 
+    /// The longest name that leaves room for a zero behind it and the process's home.
+    private static let nameByteCountWithHome = nameByteCountMax - 9
+
     /// The holder as words: token, process and user, birth, time, and the name, filled with zeros.
+    ///
+    /// The last word is the home of the process; daemons of before it had one read the name up to
+    /// its first zero. A name that leaves no room for it takes the birth along: without both, no
+    /// daemon looks the process up.
     package var words: [UInt64] {
-        var words = [token.high, token.low, 0, process?.birth ?? 0, UInt64(clamping: since)]
+        var words = [token.high, token.low, 0, 0, UInt64(clamping: since)]
+        let hasRoom = (name?.utf8.count ?? 0) <= Self.nameByteCountWithHome
         if let process {
             words[2] = UInt64(UInt32(clamping: process.id)) | UInt64(process.userID) << 32
+            if hasRoom || process.home == nil { words[3] = process.birth }
         }
         let bytes = Array((name ?? "").utf8.prefix(Self.nameByteCountMax))
         for start in stride(from: 0, to: Self.nameByteCountMax, by: 8) {
@@ -63,6 +75,7 @@ package final class JobHolder: Sendable {
             }
             words.append(word)
         }
+        if hasRoom, let home = process?.home { words[words.count - 1] = home.word }
         return words
     }
 
@@ -72,12 +85,17 @@ package final class JobHolder: Sendable {
         let bytes = words[5...].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * UInt64($0))) }
         }
-        let name = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        let nameBytes = bytes.prefix { $0 != 0 }
+        let name = String(decoding: nameBytes, as: UTF8.self)
+        let hasRoom = nameBytes.count <= Self.nameByteCountWithHome
         let id = Int(UInt32(truncatingIfNeeded: words[2]))
         self.init(
             token: Token(high: words[0], low: words[1]),
             process: id == 0
-                ? nil : Process(id: id, userID: UInt32(words[2] >> 32), birth: words[3]),
+                ? nil
+                : Process(
+                    id: id, userID: UInt32(words[2] >> 32), birth: words[3],
+                    home: hasRoom ? Home(word: words[Self.wordCount - 1]) : nil),
             since: Int64(clamping: words[4]), name: name.isEmpty ? nil : name)
     }
 }

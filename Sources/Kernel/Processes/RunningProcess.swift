@@ -91,7 +91,8 @@ package struct RunningProcess: ~Copyable {
         return session < 0 ? nil : Int(session)
     }
 
-    private static let bootID = try? File.read("/proc/sys/kernel/random/boot_id", atMost: 64)
+    /// The identifier of this start of the machine; nil where `/proc` does not tell.
+    static let bootID = try? File.read("/proc/sys/kernel/random/boot_id", atMost: 64)
 
     /// A number that tells processes of one process number apart, also across starts of the
     /// machine; nil if there is no such process, or this user may not know.

@@ -16,7 +16,7 @@ extension WorkerExchange {
         }
         takers.removeAll { $0.worker === worker }
         for delivery in held(by: worker) where delivery.end == nil {
-            beginLease(of: delivery, delivery.remote.selector.lease)
+            beginLease(of: delivery, in: worker.process, delivery.remote.selector.lease)
         }
         forget(worker)
         for (thread, owner) in owners where owner === worker { passOn(thread) }
@@ -29,9 +29,13 @@ extension WorkerExchange {
     }
 
     /// Keeps a job for its worker until the worker's process has ended, and at most so long.
-    func beginLease(of delivery: Delivery, _ limit: Duration?) {
+    ///
+    /// - Parameter process: nil if its end can't be seen.
+    func beginLease(
+        of delivery: Delivery, in process: JobHolder.Process?, _ limit: Duration?
+    ) {
         let confined = Confined((exchange: self, delivery: delivery), to: loop)
-        delivery.lease = WorkerLease(of: delivery.worker.process, for: limit, on: loop) {
+        delivery.lease = WorkerLease(of: process, for: limit, on: loop) {
             confined.value.exchange.vanished(confined.value.delivery)
         }
     }

@@ -12,6 +12,8 @@ extension WorkerExchange {
     final class Inherited {
         let id: JobID
         let holder: JobHolder
+        /// The worker's process; nil if its end can't be seen.
+        let process: JobHolder.Process?
         /// When it is kept no longer; nil for no limit.
         let keptUntil: Instant?
         /// The end that the worker has reported.
@@ -19,9 +21,10 @@ extension WorkerExchange {
         var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
         var lease: WorkerLease?
 
-        init(_ held: HeldJob, keptUntil: Instant?) {
+        init(_ held: HeldJob, _ process: JobHolder.Process?, keptUntil: Instant?) {
             id = held.job.id
             holder = held.holder
+            self.process = process
             self.keptUntil = keptUntil
         }
     }
@@ -32,13 +35,12 @@ extension WorkerExchange {
     func restore(_ jobs: [HeldJob], _ selectors: (String) -> Configuration.Selector?) {
         for job in jobs {
             guard let selector = selectors(job.job.selector) else { continue }
-            // Of an unknown process, or one on another machine, the end can't be seen.
-            let process = job.holder.process.flatMap { $0.birth == 0 ? nil : $0 }
+            let process = job.holder.process.flatMap { $0.isSeen ? $0 : nil }
             let limit =
                 selector.leaseAfterRestart
                 ?? job.job.timeoutMilliseconds.map { .milliseconds($0) } ?? selector.timeout
                 ?? (process == nil ? selector.lease : nil)
-            let held = Inherited(job, keptUntil: limit.map { loop.now.advanced(by: $0) })
+            let held = Inherited(job, process, keptUntil: limit.map { loop.now.advanced(by: $0) })
             inherited[held.id] = held
             let box = Confined((exchange: self, held: held), to: loop)
             held.lease = WorkerLease(of: process, for: limit, on: loop) {
@@ -111,7 +113,8 @@ extension WorkerExchange {
             give(delivery, to: waiting)
         } else {
             beginLease(
-                of: delivery, held.keptUntil.map { max(.zero, loop.now.duration(to: $0)) })
+                of: delivery, in: held.process,
+                held.keptUntil.map { max(.zero, loop.now.duration(to: $0)) })
         }
         return true
     }

@@ -339,7 +339,8 @@ final class WorkerExchange {
         if let worker = workers[client] { return worker }
         let process = peer.map {
             JobHolder.Process(
-                id: $0.id, userID: $0.userID, birth: RunningProcess.birth(of: $0.id) ?? 0)
+                id: $0.id, userID: $0.userID, birth: RunningProcess.birth(of: $0.id) ?? 0,
+                home: .own)
         }
         let worker = Worker(client, process, since: clocks.wall.unixMilliseconds())
         workers[client] = worker

@@ -78,7 +78,21 @@ final class WorkerLease {
     }
 }
 
+extension JobHolder.Home {
+    /// The home of the processes that this daemon sees; nil if that is not known.
+    static let own = ProcessScope.own.map {
+        JobHolder.Home(machine: $0.machine, start: $0.start, numbers: $0.numbers)
+    }
+}
+
 extension JobHolder.Process {
+    /// Whether the end of a worker of an earlier run can be seen here: it was a known process, and
+    /// none of another machine or container.
+    var isSeen: Bool {
+        guard birth != 0, let home, let own = JobHolder.Home.own else { return birth != 0 }
+        return home.isSeen(from: own)
+    }
+
     /// Whether a worker may have connected again.
     ///
     /// Of a worker that came by TCP or through another node, no process is known.
