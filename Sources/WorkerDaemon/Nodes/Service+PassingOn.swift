@@ -326,7 +326,7 @@ extension Service {
         case .watch: try watch(command, session, owners)
         case .take(let start):
             try WorkerCommands.checkTake(
-                in: command, from: start + 1, to: command.count, self, session.user)
+                in: command, from: start + 1, to: command.count, self, session)
             guard try allLinks(command, session, to: owners.others) != nil else { return }
             let round = TakeRound(session.reserve(), session, self, owners.others)
             round.begin(command, links(of: session))
@@ -430,8 +430,7 @@ extension Service {
         _ command: Command, _ session: Session, _ owners: any ThreadOwners
     ) throws(WireError) {
         // Nothing ends with a wrong TAKE.
-        try WorkerCommands.checkTake(
-            in: command, from: 5, to: command.count - 1, self, session.user)
+        try WorkerCommands.checkTake(in: command, from: 5, to: command.count - 1, self, session)
         let way = try doneWay(command, session, owners)
         guard try allLinks(command, session, to: owners.others) != nil else { return }
         let last = command.count - 1
@@ -441,7 +440,7 @@ extension Service {
         let slot = session.reserve()
         let goOn = { [unowned self, unowned session, unowned links] (value: RESPValue) in
             guard value.errorWord == nil else { return session.fill(slot, with: value) }
-            TakeRound(slot, session, self, nodes).begin(take, links)
+            TakeRound(slot, session, self, nodes, isAfterEnd: true).begin(take, links)
         }
         if case .node(let node) = way, case .open(let link) = try links.way(to: node) {
             links.send(done, over: link, for: .part(slot, isTimed: false, take: goOn))

@@ -12,6 +12,7 @@ final class TakeRound {
     private unowned let session: Session
     private unowned let service: Service
     private let nodes: Set<Int64>
+    private let isAfterEnd: Bool
     /// The links whose TAKEs wait, by the numbers of their nodes.
     private var waiting: [Int64: NodeLink] = [:]
     private var waitsHere = true
@@ -21,12 +22,18 @@ final class TakeRound {
     /// The answer if there is no job.
     private var answer = RESPValue.null
 
-    /// - Parameter nodes: the other nodes that work.
-    init(_ slot: ReplyToken, _ session: Session, _ service: Service, _ nodes: [StoreNode]) {
+    /// - Parameters:
+    ///   - nodes: the other nodes that work.
+    ///   - isAfterEnd: whether the end of the worker's last job is kept.
+    init(
+        _ slot: ReplyToken, _ session: Session, _ service: Service, _ nodes: [StoreNode],
+        isAfterEnd: Bool = false
+    ) {
         self.slot = slot
         self.session = session
         self.service = service
         self.nodes = Set(nodes.map(\.id))
+        self.isAfterEnd = isAfterEnd
     }
 
     /// Whether a node was asked for a job, or was there to be asked.
@@ -72,7 +79,9 @@ final class TakeRound {
         } else if link == nil || value.errorWord == WireError.Word.inUse.rawValue {
             // The time is over, or an operator has ended it, or it is a wrong TAKE; or at one of
             // the nodes, another worker has its name.
-            if !isEnding { answer = value }
+            if !isEnding {
+                answer = isAfterEnd ? WorkerExchange.answerAfterEnd(value) : value
+            }
             end()
         }
         // The end of this node's TAKE may have been the last one, and have come meanwhile.

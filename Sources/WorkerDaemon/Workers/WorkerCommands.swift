@@ -52,11 +52,14 @@ enum WorkerCommands {
         return nil
     }
 
-    /// Finds out what is wrong with the TAKE in a command.
+    /// Finds out whether this node would refuse the TAKE in a command.
     static func checkTake(
-        in command: Command, from first: Int, to end: Int, _ service: Service, _ user: User
+        in command: Command, from first: Int, to end: Int, _ service: Service, _ session: Session
     ) throws(WireError) {
-        _ = try takeRequest(command, from: first, to: end, service, user)
+        let request = try takeRequest(command, from: first, to: end, service, session.user)
+        let exchange = service.driver.exchange
+        try exchange.check(
+            request, of: exchange.worker(session.number, session.ends.process))
     }
 
     /// Reads what a TAKE asks for.

@@ -409,12 +409,24 @@ final class WorkerExchange {
         JobHolder(token: token, process: worker.process, since: since, name: worker.name)
     }
 
+    /// Gives a connection its next job, once the end of its last one is kept.
     func takeNext(_ request: TakeRequest, _ reply: ReplyToken) {
         do throws(WireError) {
             let process = workers[reply.client]?.process
             try take(request, reply, from: process.map { ($0.id, $0.userID) })
         } catch {
-            door?.answer(reply, error.reply)
+            door?.answer(reply, Self.answerAfterEnd(error.reply))
         }
     }
+
+    /// The answer to a DONE that is kept, if the TAKE behind it is answered so.
+    ///
+    /// A refusal would say that nothing has ended, so there is no job; the next TAKE gets it.
+    static func answerAfterEnd(_ answer: RESPValue) -> RESPValue {
+        guard let word = answer.errorWord, !wordsAfterEnd.contains(word) else { return answer }
+        return .null
+    }
+
+    /// The errors of a TAKE behind a DONE that is kept.
+    private static let wordsAfterEnd = [WireError.Word.shuttingDown, .unblocked].map(\.rawValue)
 }

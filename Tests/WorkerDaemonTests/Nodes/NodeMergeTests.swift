@@ -246,6 +246,39 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [0, 1])
+    func `knows whether its job has ended when a node refuses it the next one`(
+        refusing: Int
+    ) throws {
+        try withLinkedNodes { nodes in
+            let (worker, other) = (try nodes.connect(0), try nodes.connect(refusing))
+            let id = try nodes.connect(1 - refusing).perform(
+                refusing == 0 ? "two" : "one", "turn", "x")
+            let job = try Taken.take(worker, "turn")
+            #expect(job.id == id)
+            try other.send(
+                "TAKE", "AS", "w", "OWN", refusing == 0 ? "one" : "two", "WAIT", 60_000, "FROM",
+                "turn")
+            try eventually("it waits there") {
+                try nodes.figure(refusing) { $0.driver.exchange.takers.count } == 1
+            }
+            let answer = try worker.call(
+                "DONE", .integer(id), .text(job.token), "THEN", "TAKE", "AS", "w", "WAIT", 60_000,
+                "FROM", "turn", "turned")
+            if refusing == 0 {
+                // Its own node refuses before anything ends.
+                #expect(answer.errorWord == "INUSE")
+                #expect(try worker.call("RESULT", .integer(id)) == .null)
+                #expect(try job.ended(worker, "turned").text == "OK")
+            } else {
+                #expect(answer == .null)
+                let next = try worker.call("TAKE", "AS", "w", "FROM", "turn")
+                #expect(next.errorWord == "INUSE")
+            }
+            #expect(try worker.call("RESULT", .integer(id)).text == "turned")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `asks again when a node joins`() throws {
         try withLinkedNodes(3) { nodes in
