@@ -27,8 +27,8 @@ package protocol JournalTables: AnyObject {
     ///   - isSynced: whether the changes must outlive the machine; else the process.
     ///   - body: calls the functions of this protocol.
     /// - Throws: the error of `body`, or the reason of a failed write; then nothing has changed. A
-    ///   fault of the kind `interrupted` asks the caller to call again with the same body. After
-    ///   one of the kind `undecided`, `decide` tells whether there are the changes.
+    ///   fault that `allowsAnotherTry` asks the caller to call again with the same body. After one
+    ///   of the kind `undecided`, `decide` tells whether there are the changes.
     func transaction(
         at now: Int64, isSynced: Bool, _ body: () throws(StoreFault) -> Void
     ) throws(StoreFault)

@@ -22,7 +22,8 @@ package final class JournalWriter {
     private static let beginningPatience = Duration.milliseconds(20)
     /// The pause after a failure before the events are retried.
     private static let retryDelay = Duration.milliseconds(250)
-    /// How often a store is given a batch that was interrupted, before the batch is refused.
+    /// How often a store is given a batch that was interrupted or undone, before the batch is
+    /// refused.
     private static let tryCountMax = 3
 
     package private(set) var store: (any JournalTables)?
@@ -249,7 +250,7 @@ package final class JournalWriter {
         tell(answers, store)
     }
 
-    /// Makes the changes of a batch, anew if the store was interrupted and is there again.
+    /// Makes the changes of a batch; anew as a whole if they were interrupted or undone.
     ///
     /// - Throws: why there is none of these changes.
     private func write(
@@ -275,7 +276,9 @@ package final class JournalWriter {
             } catch {
                 guard error.kind != .undecided else { throw error }
                 undoLoads()
-                guard error.kind == .interrupted, tryNumber < Self.tryCountMax else { throw error }
+                guard error.kind.allowsAnotherTry, tryNumber < Self.tryCountMax else {
+                    throw error
+                }
             }
         }
     }

@@ -35,6 +35,9 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case away
         /// The connection to the database server was lost and is there again; nothing was changed.
         case interrupted
+        /// The database server has undone the changes for those of another session, such as in a
+        /// deadlock; the connection is there.
+        case undone
         /// The database server has not said whether it has made the changes.
         case undecided
         /// Another daemon has taken the seat: this one may not go on.
@@ -43,6 +46,9 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case promoted
         /// The database server, its configuration or this user's rights do not serve.
         case unfit
+
+        /// Whether nothing was changed and the same changes may succeed at once.
+        package var allowsAnotherTry: Bool { self == .interrupted || self == .undone }
     }
 
     /// The kind of the fault, for programs.
@@ -86,6 +92,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .full: "there is no room (\(detail)): make some on its disk"
         case .away, .undecided: "\(detail): it is tried again until it can be reached"
         case .interrupted: "\(detail): the connection is there again"
+        case .undone: "\(detail): another session of the database was in the way"
         case .lost: "\(detail): this daemon ends, and its jobs go on there"
         case .promoted: "\(detail): this daemon ends, and its next start loads all jobs anew"
         case .unfit: detail

@@ -46,7 +46,7 @@ extension PostgreSQLStore {
         do throws(ServerError) {
             try connection.synchronize()
         } catch {
-            throw error.isLate ? Self.notYet(seat) : seat.fault(of: error)
+            throw error.isLate ? Self.notYet(seat) : fault(of: error)
         }
     }
 
@@ -61,10 +61,16 @@ extension PostgreSQLStore {
     /// - Blocks: for a few hundred milliseconds at most.
     func decide() throws(StoreFault) -> Bool {
         guard let commit = undecided else { return false }
-        if let connection = commit.connection, try hasEnded(commit, on: connection) {
-            undecided = nil
-            try noteCommitted(commit)
-            return true
+        do throws(StoreFault) {
+            if let connection = commit.connection, try hasEnded(commit, on: connection) {
+                undecided = nil
+                try noteCommitted(commit)
+                return true
+            }
+        } catch {
+            // It is made anew.
+            guard error.kind == .undone else { throw error }
+            return false
         }
         do throws(StoreFault) {
             if !commit.isCommitted, try !seat.wasCommitted(commit.number) {
@@ -105,9 +111,9 @@ extension PostgreSQLStore {
             return true
         } catch {
             if error.isLate { throw Self.notYet(seat) }
-            let fault = seat.fault(of: error)
+            let fault = fault(of: error)
             commit.connection = nil
-            if fault.kind == .away { return false }
+            if fault.kind == .away, !isUndone { return false }
             undecided = nil
             kept.rollBack()
             throw rolledBack(on: connection, fault)

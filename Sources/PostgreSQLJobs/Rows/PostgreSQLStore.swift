@@ -12,9 +12,6 @@ internal import Kernel
 ///
 /// - Thread: the journal's.
 final class PostgreSQLStore: JournalTables {
-    /// The number of earlier ended jobs that are read at once after a lost answer.
-    static let readCount = 1_000
-
     let seat: Seat
     private let trust: Trust
     private let uncommitted: UncommittedAttempts
@@ -40,6 +37,8 @@ final class PostgreSQLStore: JournalTables {
     private var hasNewNames = false
     /// Whether the open transaction has sent no change.
     private var isEmpty = true
+    /// Whether the server has undone the open transaction for the sake of another session's.
+    private(set) var isUndone = false
     var submitted = SubmittedState()
     /// The share that this daemon has of the threads; nil if it has all.
     var share: ThreadShare?
@@ -81,22 +80,6 @@ final class PostgreSQLStore: JournalTables {
     /// The server's time in microseconds.
     private static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-    func readKept() throws(StoreFault) {
-        var parameters = Parameters()
-        parameters.add(scope)
-        let row = try rows(
-            """
-            SELECT coalesce(max(id), 0), count(kept_until),
-                coalesce(sum(length(result)) FILTER (WHERE kept_until IS NOT NULL), 0)::bigint
-            FROM workerd.ended WHERE \(Self.isInScope(1))
-            """, parameters
-        ).first
-        kept = KeptEnds(
-            limits, earlierLast: row?.integer(0) ?? 0,
-            named: KeptEnds.Named(
-                count: Int(row?.integer(1) ?? 0), byteCount: Int(row?.integer(2) ?? 0)))
-    }
-
     private func readNextNumber() throws(StoreFault) -> UInt64 {
         let row = try rows(
             """
@@ -136,14 +119,14 @@ final class PostgreSQLStore: JournalTables {
             commit.isSent = true
             try awaitAnswer(to: commit)
         } catch {
-            guard commit.isSent, [.away, .undecided].contains(error.kind) else {
+            guard !isUndone, commit.isSent, [.away, .undecided].contains(error.kind) else {
                 kept.rollBack()
                 throw rolledBack(on: connection, error)
             }
             if error.kind == .away { commit.connection = nil }
             undecided = commit
             if try decide() { return }
-            throw seat.fault(.interrupted, error.detail)
+            throw seat.fault(isUndone ? .undone : .interrupted, error.detail)
         }
         try noteCommitted(commit)
     }
@@ -178,13 +161,14 @@ final class PostgreSQLStore: JournalTables {
             try transaction(at: now, isSynced: true) {}
         } catch {
             // The session is there again.
-            guard error.kind == .interrupted else { throw error }
+            guard error.kind.allowsAnotherTry else { throw error }
             try transaction(at: now, isSynced: true) {}
         }
     }
 
     private func begin() {
         isEmpty = true
+        isUndone = false
         changed.removeAll()
         endedHolds.removeAll()
         recordedAttempts.removeAll()
@@ -201,7 +185,8 @@ final class PostgreSQLStore: JournalTables {
 
     /// Undoes a failed transaction.
     ///
-    /// - Returns: why it has failed; `interrupted` if the connection was lost and is there again.
+    /// - Returns: why it has failed; `interrupted` if the connection was lost and is there again,
+    ///   `undone` if another transaction was in the way.
     func rolledBack(
         on connection: ServerConnection, _ fault: StoreFault
     ) -> StoreFault {
@@ -218,8 +203,9 @@ final class PostgreSQLStore: JournalTables {
         } catch {
             // A session in an unknown state is not gone on with.
             seat.leave()
+            return fault
         }
-        return fault
+        return isUndone ? seat.fault(.undone, fault.detail) : fault
     }
 
     /// - Parameter whenRead: gets the server's time in microseconds.
@@ -321,7 +307,7 @@ final class PostgreSQLStore: JournalTables {
         try flush()
         let connection: ServerConnection
         if let open { connection = open } else { connection = try present() }
-        return try seat.asking { () throws(ServerError) in try connection.rows(sql, parameters) }
+        return try asking { () throws(ServerError) in try connection.rows(sql, parameters) }
     }
 
     /// The daemons that share the database.
@@ -353,7 +339,23 @@ final class PostgreSQLStore: JournalTables {
         _ whenDone: @escaping (Rows) -> Void = { _ in }
     ) throws(StoreFault) {
         let connection = try connectionOfTransaction()
-        try seat.asking { () throws(ServerError) in try connection.send(sql, parameters, whenDone) }
+        try asking { () throws(ServerError) in try connection.send(sql, parameters, whenDone) }
+    }
+
+    private func asking<Value>(
+        _ body: () throws(ServerError) -> Value
+    ) throws(StoreFault) -> Value {
+        do throws(ServerError) {
+            return try body()
+        } catch {
+            throw fault(of: error)
+        }
+    }
+
+    /// The fault that an error of the server is; notes if the server has undone the transaction.
+    func fault(of error: ServerError) -> StoreFault {
+        if error.isUndone { isUndone = true }
+        return seat.fault(of: error)
     }
 
     private func connectionOfTransaction() throws(StoreFault) -> ServerConnection {
@@ -367,7 +369,7 @@ final class PostgreSQLStore: JournalTables {
         let connection = try connectionOfTransaction()
         isEmpty = false
         let (store, milliseconds) = (self, limits.retainedMilliseconds)
-        try seat.asking { () throws(ServerError) in
+        try asking { () throws(ServerError) in
             try changed.send(on: connection, retained: milliseconds) { store.kept.noteEnded($0) }
         }
     }
@@ -410,27 +412,6 @@ final class PostgreSQLStore: JournalTables {
     func limit(_ limits: StoreLimits) {
         self.limits = limits
         kept.limit(limits)
-    }
-
-    func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
-        guard !kept.areAllKnown else { return false }
-        var parameters = Parameters()
-        parameters.add(kept.earlierThrough)
-        parameters.add(kept.earlierLast)
-        parameters.add(limit)
-        parameters.add(scope)
-        let rows = try rows(
-            """
-            SELECT id, ended_at,
-                (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
-                outcome IN (2, 3)
-            FROM workerd.ended
-            WHERE id > $1::bigint AND id <= $2::bigint AND kept_until IS NULL
-                AND \(Self.isInScope(4))
-            ORDER BY id LIMIT $3::bigint
-            """, parameters)
-        kept.addEarlier(rows, isLast: rows.count < limit)
-        return !kept.areAllKnown
     }
 
     /// Notes the moment of an action whose dates depend on the clock.

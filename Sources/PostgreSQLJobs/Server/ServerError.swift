@@ -30,6 +30,10 @@ struct ServerError: Error, CustomStringConvertible {
     /// (`Statements.noteBatch`).
     var isSeatLost: Bool { code == "22012" }
 
+    /// Whether the server has undone the transaction for the sake of another one: it could not be
+    /// put in order with it, was in a deadlock with it, or has waited too long for its lock.
+    var isUndone: Bool { ["40001", "40P01", "55P03"].contains(code) }
+
     /// Whether the statement may succeed at another time: the server has no room for connections,
     /// a lock was not free, the statement was cancelled or in a deadlock.
     var isPassing: Bool { ["40", "53", "55", "57", "58"].contains(code.prefix(2)) }
