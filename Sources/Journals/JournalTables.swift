@@ -123,6 +123,8 @@ package protocol JournalTables: AnyObject {
     func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob]
     /// Counts an attempt of jobs that may have begun without this daemon's knowledge.
     func countUnknownBeginnings(at now: Int64) throws(StoreFault)
+    /// Forgets when attempts have begun that are over, once they are counted.
+    func forgetBeginnings() throws(StoreFault)
     func setAttemptMarks(_ marks: AttemptMarks) throws(StoreFault)
 
     // MARK: - Questions
@@ -205,4 +207,7 @@ extension JournalTables {
 
     /// None: all beginnings are in the attempt log beside the store.
     package func countUnknownBeginnings(at now: Int64) throws(StoreFault) {}
+
+    /// Nothing: no other daemon counts attempts by these moments.
+    package func forgetBeginnings() throws(StoreFault) {}
 }

@@ -61,6 +61,7 @@ package struct Recovering {
             try store.keepDue(at: now)
             try store.shortenPauses(at: now)
             recovery.held = try store.takeHeld(at: now)
+            try store.forgetBeginnings()
             try store.reserve(below: recovery.reservedBelow)
             try store.setAttemptMarks(AttemptMarks(present: mark, learnt: ownMark))
             try store.flush()

@@ -22,11 +22,12 @@ import Testing
         .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)),
         arguments: (1...count).map { UInt64($0) })
     func `a store in a database, and its twin`(seed: UInt64) throws {
-        try compare(seed: seed) { try ReopenedDatabase($0, $1) }
+        try compare(seed: seed, isDatabase: true) { try ReopenedDatabase($0, $1) }
     }
 
     private func compare(
-        seed: UInt64, _ other: (StoreLimits, WallTime) throws -> any Reopened
+        seed: UInt64, isDatabase: Bool = false,
+        _ other: (StoreLimits, WallTime) throws -> any Reopened
     ) throws {
         var random = SeededRandom(seed: seed)
         let wall = TestWall()
@@ -41,7 +42,7 @@ import Testing
         // when the clock is set back.
         let runsAgain = random.chance(50)
         var history = History(random, runsAgain: runsAgain)
-        let twin = Player(ReopenedTwin(limits, wall.time))
+        let twin = Player(ReopenedTwin(limits, wall.time, forgetsBeginnings: isDatabase))
         let file = Player(try other(limits, wall.time))
         for player in [twin, file] { try player.open(serving: history.selectors) }
         var past: [String] = []

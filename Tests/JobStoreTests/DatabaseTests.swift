@@ -161,6 +161,30 @@ struct `A database` {
         #expect("\(fault)".contains("can't look up the host nowhere.invalid: "))
     }
 
+    @Test func `counts an attempt after a restart on the same machine, too`() throws {
+        let address = try PostgreSQLServer.shared.get().makeDatabase()
+        let directory = try TestDirectory()
+        func loseSeat() throws {
+            try PostgreSQLServer.run("UPDATE workerd.seats SET epoch = epoch + 1", at: address)
+        }
+        // 1. The first attempt lasts, so the database has its beginning; then a crash.
+        let first = try Sharer(address, attempts: directory.file("a"), isShared: false)
+        let id = try first.accept("a").number
+        first.store.noteStart(id, Attempt(number: 1, workerName: "a", startedAt: 1))
+        #expect(try first.tell() == nil)
+        try loseSeat()
+        first.close()
+        // 2. The same machine goes on. The second attempt begins, and only its log has that.
+        let second = try Sharer(address, attempts: directory.file("a"), isShared: false)
+        try loseSeat()
+        second.store.noteStart(id, Attempt(number: 2, workerName: "a", startedAt: 2))
+        second.close()
+        // 3. Another machine takes over.
+        let third = try Sharer(address, attempts: directory.file("b"), isShared: false)
+        defer { third.close() }
+        #expect(try third.load("a").map(\.attempt) == [2])
+    }
+
     @Test func `counts attempts that may have begun if their attempt log is elsewhere`() throws {
         let address = try PostgreSQLServer.shared.get().makeDatabase()
         let directory = try TestDirectory()

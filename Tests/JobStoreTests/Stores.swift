@@ -33,14 +33,18 @@ protocol Reopened: AnyObject {
 final class ReopenedTwin: Reopened {
     private var book: TwinBook
     private let wall: WallTime
+    /// Whether it forgets at an opening when attempts have begun that are over, as a database does.
+    private let forgetsBeginnings: Bool
 
-    init(_ limits: StoreLimits, _ wall: WallTime) {
+    init(_ limits: StoreLimits, _ wall: WallTime, forgetsBeginnings: Bool = false) {
+        self.forgetsBeginnings = forgetsBeginnings
         book = TwinBook(limits: limits)
         self.wall = wall
     }
 
     func open(serving selectors: Set<String>) throws -> (any JobStore, StoreRecovery) {
-        let (store, recovery) = TwinStore.open(book, serving: selectors, wall: wall)
+        let (store, recovery) = TwinStore.open(
+            book, serving: selectors, wall: wall, forgetsBeginnings: forgetsBeginnings)
         return (store, recovery)
     }
 

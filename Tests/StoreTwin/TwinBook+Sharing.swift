@@ -64,6 +64,13 @@ extension TwinBook {
         }
     }
 
+    /// No attempt of a waiting job runs any more, and there may be no record of the next one.
+    mutating func forgetBeginnings() {
+        for job in live.map(\.job) where job.state == .waiting && job.startedAt != nil {
+            change(job.id) { ($0.startedAt, $0.workerName) = (nil, nil) }
+        }
+    }
+
     /// The jobs that have not ended of a thread, by queue, selector and state.
     func counts(of thread: String) -> [QueueName: [String: [JobState: JobAmount]]] {
         var counts: [QueueName: [String: [JobState: JobAmount]]] = [:]

@@ -27,9 +27,12 @@ package final class TwinStore: JobStore {
 
     /// Opens a book.
     ///
-    /// - Parameter selectors: the selectors that have a handler.
+    /// - Parameters:
+    ///   - selectors: the selectors that have a handler.
+    ///   - forgetsBeginnings: whether it forgets when attempts have begun that are over.
     package static func open(
-        _ book: TwinBook, serving selectors: Set<String>, wall: WallTime
+        _ book: TwinBook, serving selectors: Set<String>, wall: WallTime,
+        forgetsBeginnings: Bool = false
     ) -> (TwinStore, StoreRecovery) {
         var (book, recovery) = (book, StoreRecovery())
         let now = wall.unixMilliseconds()
@@ -53,6 +56,7 @@ package final class TwinStore: JobStore {
         book.keepDue(at: now)
         book.shortenPauses(at: now)
         let held = book.takeHeld(at: now)
+        if forgetsBeginnings { book.forgetBeginnings() }
         let live = book.live.map(\.job)
         recovery.nextNumber = max(
             book.reservedBelow, (book.jobs.keys.max()?.number ?? 0) + 1)

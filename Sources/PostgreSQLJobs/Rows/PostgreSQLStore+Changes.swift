@@ -99,7 +99,6 @@ extension PostgreSQLStore {
         ).first?.integer(0)
         guard seat.epoch > 1, closed != seat.epoch - 1, try !wereSharedInOrder() else { return }
         try countBeginnings(at: now)
-        try forgetBeginnings()
     }
 
     func countBeginnings(at now: Int64) throws(StoreFault) {
@@ -128,7 +127,7 @@ extension PostgreSQLStore {
     }
 
     /// Forgets when attempts have begun that are over, once they are counted: the next ones may
-    /// begin without a record.
+    /// begin without a record, and a daemon that takes over counts one for them.
     func forgetBeginnings() throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(scope)
