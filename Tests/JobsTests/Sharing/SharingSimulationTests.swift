@@ -37,7 +37,7 @@ import Testing
             "accepted", "begun", "done", "failed", "cancelled", "taken", "given", "given idle",
             "given busy",
             "lost", "cut", "frozen", "left", "compared", "taken back", "refused", "volatile",
-            "waited",
+            "waited", "lost with its machine",
         ] {
             #expect(counts[word, default: 0] > 0, "nothing was \(word)")
         }
@@ -50,7 +50,7 @@ import Testing
         count == nil
         ? [
             SharingFault.keepsEpoch, .givesBusyThreads, .keepsNumbers, .claimsUnconfirmed,
-            .forgetsPauses, .countsNoBeginnings, .keepsStarts, .forgetsLog,
+            .forgetsPauses, .countsNoBeginnings, .keepsStarts, .forgetsLog, .beginsUnrecorded,
         ] : SharingFault.allCases
 
     @Test(.timeLimit(.minutes(60)), arguments: faults)

@@ -26,8 +26,7 @@ extension NodesSimulation {
                 for member in node.driver.groups.flatMap(\.memberNames) {
                     begin(on: member, of: node)
                 }
-                let running = node.driver.groups.flatMap { $0.running.values }
-                for attempt in running.sorted(by: { $0.id < $1.id }) {
+                for attempt in node.running {
                     end(attempt, .done(attempt.job.payload), of: node)
                 }
                 for _ in 0..<8 { node.driver.hear() }

@@ -164,8 +164,7 @@ extension NodesSimulation {
 
     /// The programs of a node's attempts are killed, as it is not trusted.
     func killPrograms(of node: SimulatedNode) {
-        let running = node.driver.groups.flatMap { $0.running.values }
-        for attempt in running.sorted(by: { $0.id < $1.id }) where attempt.isStored {
+        for attempt in node.running where attempt.isStored {
             note("\(node.name): the program of \(attempt.id) is killed")
             ledger.vanished(attempt.id, attempt: attempt.number, run: node.store.seat)
             node.leave(attempt)
@@ -218,9 +217,9 @@ extension NodesSimulation {
     }
 
     private func endOne() {
-        guard let node = nodes.randomElement(using: &random), !node.isFrozen else { return }
-        let running = node.driver.groups.flatMap { $0.running.values }.sorted { $0.id < $1.id }
-        guard let attempt = running.randomElement(using: &random) else { return }
+        guard let node = nodes.randomElement(using: &random), !node.isFrozen,
+            let attempt = node.running.randomElement(using: &random)
+        else { return }
         var outcome = Outcome.done(attempt.job.payload)
         if attempt.isAskedToEnd, random.chance(70) {
             outcome = .cancelled
@@ -243,7 +242,7 @@ extension NodesSimulation {
     private func disturb() {
         faultAt = now
         let node = nodes.randomElement(using: &random)
-        switch random.below(16) {
+        switch random.below(losesMachines ? 20 : 16) {
         case ..<3:
             if let node { kill(node, keepsLog: random.chance(70), isHeard: random.chance(70)) }
         case ..<6:
@@ -269,6 +268,7 @@ extension NodesSimulation {
             count("started anew")
             database.restart()
         case ..<15: if let node, node.isHealthy, nodes.count > 1 { leave(node) }
+        case 16...: if let node, node.isHealthy, nodes.count > 1 { dieCutOff(node) }
         default: if nodes.count < 4 { start("n\(4 + random.below(3))x\(now)") }
         }
     }
@@ -278,6 +278,25 @@ extension NodesSimulation {
         count("cut")
         node.isCut = true
         if random.chance(50) { node.store.execute() }
+    }
+
+    /// A node is cut off, and goes on while it trusts its seat; then its machine is lost.
+    ///
+    /// Failed jobs of it are tried again, and the database has neither their first attempt nor the
+    /// next.
+    private func dieCutOff(_ node: SimulatedNode) {
+        cut(node)
+        while node.isTrusted {
+            for member in node.driver.groups.flatMap(\.memberNames) { begin(on: member, of: node) }
+            for attempt in node.running where random.chance(50) {
+                end(attempt, .failed(reason: "as wished"), of: node)
+            }
+            for _ in 0..<4 { node.driver.hear() }
+            pass(200)
+        }
+        guard nodes.contains(where: { $0 === node }) else { return }
+        count("lost with its machine")
+        kill(node, keepsLog: false, isHeard: random.chance(70))
     }
 
     private func freeze(_ node: SimulatedNode) {
@@ -307,7 +326,7 @@ extension NodesSimulation {
         while !node.driver.reports.isEmpty || !node.driver.expiredReports.isEmpty {
             node.driver.hear()
         }
-        for attempt in node.driver.groups.flatMap({ $0.running.values }) {
+        for attempt in node.running {
             ledger.interrupted(attempt.id, attempt: attempt.number)
         }
         node.driver.input { _ = $0.abandonRunning() }

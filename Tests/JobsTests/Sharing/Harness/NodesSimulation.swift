@@ -42,6 +42,8 @@ final class NodesSimulation {
     var isCalm = false
     /// Whether not all nodes can run all threads.
     let areDifferent: Bool
+    /// Whether machines are lost with their files, in each fourth history.
+    let losesMachines: Bool
     /// The latest moment at which a thread was given away.
     var givenAt: Int64 = 0
     private(set) var stepCount = 0
@@ -53,6 +55,7 @@ final class NodesSimulation {
 
     init(seed: UInt64, _ fault: SharingFault? = nil) {
         random = SeededRandom(seed: seed)
+        losesMachines = seed.isMultiple(of: 4)
         database = TwinDatabase(fault)
         window = random.chance(60) ? WindowLimits(countMax: 2 + random.below(6)) : WindowLimits()
         areDifferent = random.chance(30)

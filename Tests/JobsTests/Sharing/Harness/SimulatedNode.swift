@@ -104,6 +104,11 @@ final class SimulatedNode {
             && replies.count == waits.count
     }
 
+    /// The attempts that run, by the numbers of their jobs.
+    var running: [FakeAttempt] {
+        driver.groups.flatMap { $0.running.values }.sorted { $0.id < $1.id }
+    }
+
     func canRun(_ unit: String) -> Bool { groups.contains { $0.units.contains(unit) } }
 
     /// The names of the queues that have one owner.
