@@ -50,20 +50,14 @@ final class FailureGroups: ListingDigest {
             lastAt = max(lastAt, endedAt)
         }
 
-        var value: RESPValue {
-            .map([
-                entry("selector", key.map { text($0.selector) } ?? .null),
-                entry("reason", key.map { text($0.pattern.description) } ?? .null),
-                entry("count", .integer(count)),
-                entry("first", .integer(Int(firstAt))), entry("last", .integer(Int(lastAt))),
-                entry("newest", .integer(Int(newest.job.id.number))),
-                newest.failureEntry,
-            ])
+        var group: ToldFailures {
+            ToldFailures(
+                key.map {
+                    ToldFailures.Kind(selector: $0.selector, reason: $0.pattern.description)
+                }, count: count, firstAt: Int(firstAt), lastAt: Int(lastAt),
+                newest: Int(newest.job.id.number), failure: newest.failureEntry.value)
         }
     }
-
-    /// The most groups of an answer; further failures are one more group.
-    private static let countMax = 500
 
     private var groups: [Key: Group] = [:]
     private var rest: Group?
@@ -72,7 +66,7 @@ final class FailureGroups: ListingDigest {
         for row in rows {
             guard let reason = row.job.outcome?.failureReason else { continue }
             let key = Key(selector: row.job.selector, pattern: FailurePattern(reason))
-            if groups[key] != nil || groups.count < Self.countMax {
+            if groups[key] != nil || groups.count < ToldFailures.countMax {
                 groups[key, default: Group(key: key, newest: row)].add(row)
             } else {
                 if rest == nil { rest = Group(key: nil, newest: row) }
@@ -81,9 +75,7 @@ final class FailureGroups: ListingDigest {
         }
     }
 
-    /// The largest groups first.
     var value: RESPValue {
-        let sorted = groups.values.sorted { ($0.count, $0.lastAt) > ($1.count, $1.lastAt) }
-        return .array((sorted + (rest.map { [$0] } ?? [])).map(\.value))
+        ToldFailures.answer(of: (groups.values + (rest.map { [$0] } ?? [])).map(\.group))
     }
 }

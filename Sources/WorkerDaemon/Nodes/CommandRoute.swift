@@ -40,6 +40,8 @@ enum NodeMerge: Sendable {
     case threads
     /// The newest or oldest jobs of all.
     case jobs
+    /// The groups of failed jobs, added up.
+    case failures
     /// The schedules by name, each from the owner of its thread.
     case schedules
 }
@@ -84,13 +86,13 @@ enum CommandRoute: Sendable {
         "take": .by { taking($0, from: 0) },
         "observe": .always(.watch), "unobserve": .always(.unwatch),
         "threads": .by { $0.count == 1 ? .all(.threads) : .here },
-        "jobs": .always(.all(.jobs)), "schedules": .always(.all(.schedules)),
-        "unschedule": .always(.all(.sum)),
+        "jobs": .always(.all(.jobs)), "failures": .always(.all(.failures)),
+        "schedules": .always(.all(.schedules)), "unschedule": .always(.all(.sum)),
     ]
 
     /// The commands that each node executes itself: their answers are about this node alone.
     private static let stayingNames: Set<String> = [
-        "bulk", "failures", "workers", "events", "selectors", "ping", "echo", "hello", "auth",
+        "bulk", "workers", "events", "selectors", "ping", "echo", "hello", "auth",
         "client", "select", "reset", "quit", "multi", "exec", "discard", "info", "command",
         "config", "shutdown", "backup", "reload", "nodes", "link", "acl", "page", "operations",
     ]

@@ -78,6 +78,9 @@ extension NodeMerge {
                     let node = row.place == 0 ? service.nodeName : nodes[row.place - 1].name
                     return row.value.adding(entry("node", text(node)))
                 })
+        case .failures:
+            return ToldFailures.answer(
+                of: parts.flatMap { ($0.elements ?? []).compactMap { ToldFailures($0) } })
         case .schedules:
             let merged = rows(parts, nodes, service, by: "name", thread: "thread")
             return .array(merged.keys.sorted().compactMap { merged.rows[$0]?.value })

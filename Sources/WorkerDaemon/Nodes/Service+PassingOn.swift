@@ -116,7 +116,7 @@ extension Service {
             let way = try way(toJobs: ids, session, owners)
             guard session.isLink, case .several = way else { return way }
             return .none(.threads, "node \(nodeName) does not have the threads of all these jobs")
-        case .all(.jobs):
+        case .all(.jobs), .all(.failures):
             // Wrong arguments are refused when the command is executed.
             guard let arguments = try? JobsArguments(command, driver, session.user) else {
                 return .here

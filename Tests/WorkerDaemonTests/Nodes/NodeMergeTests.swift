@@ -60,6 +60,34 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
+    func `groups the failed jobs of all`(version: Int) throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            if version == 3 { _ = try client.call("HELLO", 3) }
+            for (thread, reason): (CommandArgument, CommandArgument) in [
+                ("one", "no paper 1"), ("two", "no ink"), ("two", "no paper 22"),
+                ("one", "no paper 3"),
+            ] {
+                _ = try client.call("PERFORM", thread, "fail", "WAIT", reason)
+                nodes.advance(by: .seconds(1))
+            }
+            let groups = try client.call("FAILURES").elements ?? []
+            #expect(groups.map { $0["reason"]?.text } == ["no paper #", "no ink"])
+            #expect(groups.map { $0["count"]?.integer } == [3, 1])
+            #expect(groups.map { $0["newest"]?.integer } == [2, 1_000_001])
+            #expect(groups.first?["failure"]?.text == "no paper 3")
+            let times = try ["first", "last"].map { try #require(groups.first?[$0]?.integer) }
+            #expect(times[1] - times[0] == 3_000)
+            let other = try nodes.connect(1).call("FAILURES").elements ?? []
+            #expect(other.map { $0["count"]?.integer } == [3, 1])
+            let ofThread = try client.call("FAILURES", "two").elements ?? []
+            #expect(ofThread.map { $0["newest"]?.integer } == [1_000_002, 1_000_001])
+            #expect(try client.call("FAILURES", "nowhere").errorWord == "NOTHREAD")
+            #expect(try client.call("FAILURES", "waiting").errorWord == "ERR")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `has the schedules of all, each with the owner of its thread`() throws {
         try withLinkedNodes { nodes in
