@@ -40,6 +40,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `sees an end of TLS that came in one piece with the last bytes`() throws {
+        try withLinkedNodes(tls: [.none, .door()]) { nodes in
+            let client = try nodes.connect(0)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
+            // OpenSSL takes both out of the socket at once. The socket stays open, and is silent.
+            _ = try nodes.figure(1) { service in
+                for session in service.sessions.values where session.isLink {
+                    _ = try? session.socket?.send(contentsOf: Array(">1\r\n$1\r\nx\r\n".utf8))
+                    session.socket?.tls?.shutdownWriting()
+                }
+                return 0
+            }
+            try eventually("the link has ended") {
+                try nodes.figure(0) { service in
+                    service.sessions.values.count { $0.links?.open.isEmpty == false }
+                } == 0
+            }
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "y").text == "y")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `holds back what a client does not read`() throws {
         try withLinkedNodes(tls: [.none, .door()]) { nodes in
             let client = try nodes.connect(0)
