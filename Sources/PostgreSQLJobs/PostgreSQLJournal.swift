@@ -164,6 +164,13 @@ package final class PostgreSQLJournal: JournalStore {
         ask(answer) { store throws(StoreFault) in try store.thread(of: id) }
     }
 
+    package func askForJobCounts(
+        of threads: [String],
+        _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void
+    ) {
+        ask(answer) { store throws(StoreFault) in try store.jobCounts(of: threads) }
+    }
+
     /// Reads something on the journal's thread, between its transactions.
     private func ask<Value>(
         _ answer: @escaping @Sendable (Result<Value, StoreFault>) -> Void,

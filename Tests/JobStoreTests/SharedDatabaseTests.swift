@@ -333,4 +333,29 @@ struct `A database with shared threads` {
                     + 7)
         }
     }
+
+    @Test func `counts the jobs of threads and pools, whichever daemon has them`() throws {
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            _ = try b.take("disk", from: 1)
+            for thread in ["mail", "mail/2", "mail/10"] { _ = try a.accept(thread) }
+            _ = try b.accept("disk")
+            try sql("UPDATE workerd.jobs SET held = 2 WHERE thread = 'mail/2'")
+            // No thread of the pool, though close by in the order of names.
+            for (number, thread) in ["mail-2", "mail0", "mails"].enumerated() {
+                try sql(
+                    """
+                    INSERT INTO workerd.jobs (id, thread, selector, payload, priority, held,
+                        attempt, retries, accepted_at, retry_blocks, forgiven, released_before)
+                    VALUES (\(number + 1), '\(thread)', 'echo', '', 1, 0, 0, 0, 0, false, 0, 0)
+                    """)
+            }
+            let counts = Shared<Result<[String: Int], StoreFault>?>(nil)
+            b.store.askForJobCounts(of: ["mail", "disk", "gone"]) { result in
+                counts.set { $0 = result }
+            }
+            while counts.get() == nil { SystemThread.yield() }
+            #expect(try counts.get()?.get() == ["mail": 3, "disk": 1, "gone": 0])
+        }
+    }
 }

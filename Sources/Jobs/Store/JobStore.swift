@@ -102,6 +102,15 @@ package protocol JobStore: AnyObject, Sendable {
     func askForThread(
         of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void)
 
+    /// Counts the jobs of threads and pools that have not ended, if daemons share the threads.
+    ///
+    /// Does not block.
+    ///
+    /// - Parameter answer: gets the counts by the names, on any thread.
+    func askForJobCounts(
+        of threads: [String],
+        _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void)
+
     /// Writes all outstanding commands and closes the store.
     ///
     /// - Parameter nextNumber: the number of the next job.
@@ -140,6 +149,14 @@ extension JobStore {
         of id: JobID, _ answer: @escaping @Sendable (Result<String?, StoreFault>) -> Void
     ) {
         answer(.success(nil))
+    }
+
+    /// None: this daemon has all threads, unless the store says otherwise.
+    package func askForJobCounts(
+        of threads: [String],
+        _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void
+    ) {
+        answer(.success([:]))
     }
 }
 

@@ -33,6 +33,23 @@ extension PostgreSQLStore {
         ).first?.text(0)
     }
 
+    /// How many jobs of threads and pools have not ended, whichever daemon has them.
+    ///
+    /// - Complexity: O(those jobs): the indexes of threads have them, and those of a pool's members
+    ///   between `pool/` and `pool0`.
+    func jobCounts(of threads: [String]) throws(StoreFault) -> [String: Int] {
+        var parameters = Parameters()
+        parameters.add(.texts(threads))
+        let isOfThread = "(thread = name OR thread > name || '/' AND thread < name || '0')"
+        let found = try rows(
+            """
+            SELECT name, (SELECT count(*) FROM workerd.jobs WHERE held = 0 AND \(isOfThread))
+                + (SELECT count(*) FROM workerd.jobs WHERE held > 0 AND \(isOfThread))
+            FROM unnest($1::text[]) AS name
+            """, parameters)
+        return Dictionary(uniqueKeysWithValues: found.all.map { ($0.text(0), Int($0.integer(1))) })
+    }
+
     // MARK: - Loads
 
     /// The next jobs of a queue in the order of their ids.

@@ -25,6 +25,9 @@ protocol ThreadOwners: AnyObject {
     /// The other nodes that live and work, in any order.
     var others: [StoreNode] { get }
 
+    /// How many jobs wait for threads and pools that no node can run, as of a minute ago at most.
+    var forsakenJobCounts: [String: Int] { get }
+
     /// Called on the loop's thread, in a pass of its own, when owners or nodes have changed.
     var whenChanged: (() -> Void)? { get set }
 

@@ -36,8 +36,7 @@ final class ThreadSharing {
     private var recovered: [String: [ScheduleRecord]] = [:]
     /// The nodes whose threads were compared with the threads of this node.
     private var compared: Set<Int64> = []
-    /// Threads that no node can run, as was told.
-    private var unknown: Set<String> = []
+    private let forsaken: ForsakenThreads
     private var timer: ThreadRunLoop.Timer?
     private var isLooking = false
     /// Whether the next look at its time is left out, as nothing is to be done.
@@ -56,6 +55,7 @@ final class ThreadSharing {
         self.linkSecret = linkSecret
         self.log = log
         self.configured = configured
+        forsaken = ForsakenThreads(in: driver.store, on: driver.loop)
         plan = SharingPlan(
             seat: seat, threads: driver.groups.flatMap(\.configuration.units))
     }
@@ -121,9 +121,9 @@ final class ThreadSharing {
         let isChanged = self.nodes != nodes
         self.nodes = nodes
         for step in plan.look(nodes, open: open, at: .now) { takeStep(step) }
-        guard isChanged else { return }
-        warnOfDifferences()
-        whenChanged?()
+        if isChanged { warnOfDifferences() }
+        forsaken.countInTime()
+        if isChanged { whenChanged?() }
     }
 
     /// Warns of threads that not all nodes can run.
@@ -144,8 +144,7 @@ final class ThreadSharing {
         }
         let known = nodes.all.reduce(into: own) { $0.formUnion($1.threads) }
         let lost = Set(nodes.places?.threads.keys.filter { !known.contains($0) } ?? [])
-        let new = lost.subtracting(unknown)
-        unknown = lost
+        let new = forsaken.take(lost)
         guard !new.isEmpty else { return }
         log.warning(
             "no node has \(new.sorted().joined(separator: ", ")) in its configuration: their jobs "
@@ -271,6 +270,8 @@ final class ThreadSharing {
 
 extension ThreadSharing: ThreadOwners {
     var others: [StoreNode] { nodes.all.filter { $0.seat != nil && $0.seat != seat } }
+
+    var forsakenJobCounts: [String: Int] { forsaken.counts }
 
     func owner(of group: String) -> ThreadOwner {
         if open.contains(group) { return .here }

@@ -113,7 +113,7 @@ extension Service {
             ("total_jobs_failed", "\(totals.failed)"),
             ("total_jobs_cancelled", "\(totals.cancelled)"),
             ("total_jobs_expired", "\(totals.expired)"),
-            ("orphaned_jobs", "\(driver.scheduler.orphanedCount)"),
+            ("orphaned_jobs", "\(orphanedCount)"),
             ("running_children", "\(driver.children.count)"),
             ("stuck_jobs", "\(driver.stuckCount)"),
             ("stalled_queues", "\(driver.scheduler.stalledQueueCount)"),
@@ -136,7 +136,19 @@ extension Service {
                         + "failed=\(failed),stuck=\(isStuck ? 1 : 0)"
                 )
             }
-        } + driver.scheduler.queues.orphans.threads.map { ($0.name, "orphaned=\($0.count)") }
+        } + orphanedThreads.map { ($0.name, "orphaned=\($0.count)") }
+    }
+
+    /// The missing threads with the number of their jobs: those of no node, if nodes share threads.
+    private var orphanedThreads: [(name: String, count: Int)] {
+        guard let owners else { return driver.scheduler.queues.orphans.threads }
+        return owners.forsakenJobCounts.sorted { $0.key < $1.key }
+            .map { (name: $0.key, count: $0.value) }
+    }
+
+    /// How many jobs wait for a thread or a selector that is missing.
+    var orphanedCount: Int {
+        driver.scheduler.orphanedCount + (owners?.forsakenJobCounts.values.reduce(0, +) ?? 0)
     }
 
     /// The nodes that work together, and which of this node's threads and pools each has.

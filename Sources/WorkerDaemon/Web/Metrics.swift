@@ -99,7 +99,7 @@ extension Service {
         page.single(
             "workerd_orphaned_jobs", .gauge,
             "Jobs whose thread or selector is configured no more.",
-            Double(driver.scheduler.orphanedCount))
+            Double(orphanedCount))
         page.single(
             "workerd_stuck_jobs", .gauge, "Jobs that go on after their end was due.",
             Double(driver.stuckCount))

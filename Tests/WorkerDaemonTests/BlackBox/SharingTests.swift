@@ -177,6 +177,8 @@ struct `Daemons that share the threads` {
             a.daemon.log.contains("no node has gpu in its configuration")
         }
         let client = try fleet.connect(to: "a")
+        try eventually("node a counts its jobs") { try client.figure("orphaned_jobs") == 1 }
+        #expect(try client.call("INFO", "threads").text?.contains("gpu:orphaned=1\r\n") == true)
         #expect(try client.call("PERFORM", "gpu", "echo", "x").errorWord == "NOTHREAD")
         // Its job is shown, and stays.
         #expect(try client.job(delayed, "state").text == "delayed")

@@ -19,6 +19,7 @@ import WorkerThreads
 final class TestOwners: ThreadOwners {
     let linkSecret: String
     var others: [StoreNode] = []
+    var forsakenJobCounts: [String: Int] = [:]
     var whenChanged: (() -> Void)?
     /// The owners by the names of groups; a thread that is not in it has none.
     var owners: [String: ThreadOwner] = [:]
