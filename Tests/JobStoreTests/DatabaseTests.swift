@@ -52,6 +52,7 @@ struct `A database` {
                 interval, interval, text);
             DROP ROUTINE workerd.perform(text, text, bytea, text, interval, text, text, integer,
                 interval, interval, text);
+            DROP ROUTINE workerd.slot_of(text, bytea, bigint);
             DROP TABLE workerd.submitted;
             DROP TABLE workerd.nodes;
             DROP SEQUENCE workerd.node_numbers;
@@ -71,7 +72,7 @@ struct `A database` {
                 SELECT count(*) FROM workerd.submitted;
                 SELECT count(*) FROM workerd.nodes;
                 SELECT timeline FROM workerd.seats
-                """, at: address) == "6\nt\n1\n1\n1\n")
+                """, at: address) == "7\nt\n1\n1\n1\n")
     }
 
     @Test(.timeLimit(.minutes(2)))
