@@ -102,7 +102,7 @@ final class NodesSimulation {
             name, run: runCount, groups: groups(of: name), on: database, clock: clock, log: log,
             window: window
         ) { [unowned self] said in steps.append("    \(name): \(said)") }
-        node.whenPauseTaken = { [unowned self] in checkPause(of: $0, $1, at: name) }
+        node.whenPauseTaken = { [unowned self, unowned node] in checkPause(of: $0, $1, at: node) }
         node.whenGiving = { [unowned self, unowned node] in checkIdle($0, at: node) }
         note("\(name) starts as seat \(node.store.seat)")
         nodes.append(node)
@@ -257,11 +257,16 @@ final class NodesSimulation {
         count("given idle")
     }
 
-    private func checkPause(of thread: String, _ isPaused: Bool, at name: String) {
-        guard let promised = paused[ThreadGroup.name(of: thread)], promised != isPaused else {
-            return
+    /// Checks that a thread goes on as it was paused or resumed by its last owner.
+    ///
+    /// A node that was frozen may hear of an earlier moment, and then that it has lost its seat.
+    private func checkPause(of thread: String, _ isPaused: Bool, at node: SimulatedNode) {
+        let name = ThreadGroup.name(of: thread)
+        let isOwner = database.threads.contains {
+            PoolSlot.shown($0.key) == name && $0.value.seat == node.store.seat
         }
-        fail("\(name) takes \(thread) \(isPaused ? "paused" : "running"), which it is not")
+        guard isOwner, let promised = paused[name], promised != isPaused else { return }
+        fail("\(node.name) takes \(thread) \(isPaused ? "paused" : "running"), which it is not")
     }
 
     /// The commands of a transaction are in the database.
