@@ -169,7 +169,8 @@ extension Service {
         case .node(let node): return .node(node)
         // An unknown thread is refused when the command is executed.
         case .nobody where !isKnown: return .here
-        case .nobody: return .none(.owner(of: group), "no node has the thread \(group)")
+        case .nobody:
+            return .none(.owner(of: group), "no node has the thread \(PoolSlot.shown(group))")
         }
     }
 
