@@ -345,11 +345,7 @@ final class PostgreSQLStore: JournalTables {
     private func asking<Value>(
         _ body: () throws(ServerError) -> Value
     ) throws(StoreFault) -> Value {
-        do throws(ServerError) {
-            return try body()
-        } catch {
-            throw fault(of: error)
-        }
+        try ServerError.thrown(as: fault(of:), body)
     }
 
     /// The fault that an error of the server is; notes if the server has undone the transaction.

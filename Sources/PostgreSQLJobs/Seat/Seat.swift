@@ -447,10 +447,19 @@ final class Seat {
     func asking<Value>(
         _ body: () throws(ServerError) -> Value
     ) throws(StoreFault) -> Value {
+        try ServerError.thrown(as: fault(of:), body)
+    }
+}
+
+extension ServerError {
+    /// Asks a server, and throws each of its errors as the fault that it is.
+    static func thrown<Value>(
+        as fault: (ServerError) -> StoreFault, _ body: () throws(ServerError) -> Value
+    ) throws(StoreFault) -> Value {
         do throws(ServerError) {
             return try body()
         } catch {
-            throw fault(of: error)
+            throw fault(error)
         }
     }
 }
