@@ -12,8 +12,8 @@ package final class ThreadGroup {
         get { unsafe uncheckedMemberNames }
         set { unsafe uncheckedMemberNames = newValue }
     }
-    /// The names under which its jobs wait that are for any of its threads: its own, or those of
-    /// its slots if it is spread.
+    /// The names under which its jobs wait that are for any of its threads: its own name, or the
+    /// names of its slots if it is spread.
     package let slots: [String]
     /// How many jobs without a key were given slots.
     var slotTurn = 0
@@ -75,7 +75,7 @@ package final class ThreadGroup {
     /// slot's name itself.
     package static func name(of thread: String) -> String { String(thread.prefix { $0 != "/" }) }
 
-    /// Its own name, and those of its threads and slots.
+    /// Its own name, and the names of its threads and slots.
     var names: [String] { names(ofUnit: name) + slots.dropFirst() }
 
     /// The names of queues that have one owner.

@@ -2,8 +2,8 @@
 // of a key depends on it. `workerd.settings` has it for each spread pool.
 //
 // A daemon that comes with another number moves the rows to their new slots, in the transaction
-// that begins its run. It may do so only if no daemon serves the pool, and each of those that did
-// has ended in order or was an earlier run of this one.
+// that begins its run. It may do so only if no daemon serves the pool now. Each daemon that served
+// it before must have ended in order, or be an earlier run of this one.
 
 internal import Jobs
 internal import Journals

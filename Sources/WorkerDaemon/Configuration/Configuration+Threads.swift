@@ -45,7 +45,7 @@ extension Configuration {
             self.name = name
         }
 
-        /// The names that have an owner each: its own, or those of its slots.
+        /// The names that have an owner each: its own name, or the names of its slots.
         var units: [String] { (0..<slots).map { PoolSlot.name($0, of: name) } }
     }
 }

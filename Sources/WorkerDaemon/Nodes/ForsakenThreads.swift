@@ -28,7 +28,7 @@ final class ForsakenThreads {
 
     /// Takes the present threads.
     ///
-    /// - Returns: those that are new.
+    /// - Returns: the threads that were not among the ones before.
     func take(_ present: Set<String>) -> Set<String> {
         defer { names = present }
         let new = present.subtracting(names)

@@ -85,7 +85,7 @@ extension Service {
                 parts.append((link, part))
             case .nobody:
                 try links(of: session).hold(
-                    command, for: .owner(of: slot), because: "no node has the slot \(slot)")
+                    command, for: .owner(of: slot), because: "a slot of \(pool) has no node")
                 return nil
             }
         }
