@@ -9,28 +9,29 @@ internal import WorkerThreads
 /// at the end of a large batch has idled meanwhile.
 struct OwedWakes {
     private var wakes: [WorkerPool.OwedWake] = []
-    private var jobCount = 0
-    /// So many jobs are submitted before the wake-ups are paid within a pass.
+    private var commandCount = 0
+    /// So many commands are executed before the wake-ups are paid within a pass.
     ///
     /// A thread takes some time to wake, and runs a job of no work in half the time in which it is
     /// parsed: woken at the 32nd of 64 jobs, it does not sleep again before the last. Of 16, 32 and
-    /// 48, this one makes the fewest context switches with 64 jobs outstanding.
-    private static let jobCountMax = 32
+    /// 48, this one makes the fewest context switches with 64 jobs outstanding. Jobs that the store
+    /// has accepted come too fast for that: their threads are woken behind the last.
+    private static let commandCountMax = 32
 
     var isEmpty: Bool { wakes.isEmpty }
 
     mutating func append(_ wake: WorkerPool.OwedWake) { wakes.append(wake) }
 
-    /// Counts a submitted job, and pays if so many have been submitted since the first wake-up.
-    mutating func noteJob() {
+    /// Counts a command that submits a job, and pays if there were so many since the first wake-up.
+    mutating func noteCommand() {
         guard !wakes.isEmpty else { return }
-        jobCount += 1
-        if jobCount >= Self.jobCountMax { pay() }
+        commandCount += 1
+        if commandCount >= Self.commandCountMax { pay() }
     }
 
     mutating func pay() {
         wakes.forEach { $0.pay() }
         wakes.removeAll(keepingCapacity: true)
-        jobCount = 0
+        commandCount = 0
     }
 }

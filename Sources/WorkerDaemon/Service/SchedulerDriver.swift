@@ -231,6 +231,7 @@ final class SchedulerDriver {
         unsafe uncheckedScheduler.advance(to: Self.time(clocks))
         unsafe uncheckedScheduler.perform(request, of: run, from: submitted, reply)
         carryOut()
+        owedWakes.noteCommand()
     }
 
     /// Finds out whether there is a thread and a handler for a job.
@@ -444,14 +445,13 @@ final class SchedulerDriver {
             }
             context.note(ticket)
             if let owed { owe(owed) }
-            owedWakes.noteJob()
         } catch {
             // The thread was stopped between the look and the submit.
             input { $0.refused(job) }
         }
     }
 
-    /// Wakes a thread for its jobs at the end of the pass, or after so many jobs.
+    /// Wakes a thread for its jobs at the end of the pass, or after so many commands.
     private func owe(_ wake: WorkerPool.OwedWake) {
         if owedWakes.isEmpty {
             let driver = Confined(self, to: loop)

@@ -37,7 +37,7 @@ import Testing
             "accepted", "begun", "done", "failed", "cancelled", "taken", "given", "given idle",
             "given busy",
             "lost", "cut", "frozen", "left", "compared", "taken back", "refused", "volatile",
-            "waited", "lost with its machine",
+            "waited", "lost with its machine", "there again",
         ] {
             #expect(counts[word, default: 0] > 0, "nothing was \(word)")
         }

@@ -11,11 +11,7 @@ extension Simulation {
         note("sweep")
         for thread in ["one", "two"] { try cancelAll(of: thread) }
         try settle()
-        for entry in book.live {
-            guard case .running = entry.state else { continue }
-            try book.end(entry.token, .done(byteCount: 2), at: world.clock.milliseconds)
-            world.stage.end(entry.token, .done(byteCount: 2))
-        }
+        try endAll { _ in true }
         try settle()
         // Jobs from before a crash are counted little by little.
         var figures = ""
@@ -28,6 +24,15 @@ extension Simulation {
             try settle()
         }
         throw SimulationFault("nothing is left, and INFO says \(figures)")
+    }
+
+    /// Lets all jobs end that run on some threads.
+    func endAll(on isMeant: (String) -> Bool) throws {
+        for entry in book.live {
+            guard case .running(let thread) = entry.state, isMeant(thread) else { continue }
+            try book.end(entry.token, .done(byteCount: 2), at: world.clock.milliseconds)
+            world.stage.end(entry.token, .done(byteCount: 2))
+        }
     }
 
     private static let liveStates = ["delayed", "buffered", "waiting", "running"]

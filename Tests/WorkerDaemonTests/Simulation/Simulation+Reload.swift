@@ -16,15 +16,26 @@ extension Simulation {
         }
     }
 
-    private func reload(_ threads: [String: Int], maxQueued: Int? = nil) throws {
+    /// - Parameter changed: the thread or pool whose running jobs the reload waits for.
+    private func reload(
+        _ threads: [String: Int], maxQueued: Int? = nil, changed: String? = nil
+    ) throws {
         try world.reload(threads, maxQueued: maxQueued) {
             world.clock.advance(byMilliseconds: 1)
             book.advance(byMilliseconds: 1)
+            // Jobs become due and begin while those from before a crash are counted.
+            guard let changed else { return }
+            try observe()
+            try endAll { Self.isMember($0, of: changed) }
         }
     }
 
+    private static func isMember(_ thread: String, of name: String) -> Bool {
+        thread == name || thread.hasPrefix("\(name)/")
+    }
+
     private func isBusy(_ name: String) -> Bool {
-        world.stage.isPlaying(onOneOf: { $0 == name || $0.hasPrefix("\(name)/") })
+        world.stage.isPlaying(onOneOf: { Self.isMember($0, of: name) })
     }
 
     /// The pool has a third thread, which no job is addressed to, or loses it.
@@ -32,7 +43,7 @@ extension Simulation {
         guard !isBusy("two") else { return }
         poolCount = 5 - poolCount
         note("reload: two has \(poolCount) threads")
-        try reload(["one": 1, "two": poolCount])
+        try reload(["one": 1, "two": poolCount], changed: "two")
     }
 
     /// A thread goes and comes back.
@@ -48,7 +59,7 @@ extension Simulation {
         }
         guard !isBusy("one"), isCrowded || !isTimed else { return }
         note("reload: one goes and comes back")
-        try reload(["two": poolCount])
+        try reload(["two": poolCount], changed: "one")
         try observe()
         try book.lose("one")
         try world.ask(["PERFORM", "one", "play", "999999999"]) { reply in

@@ -313,6 +313,17 @@ extension NodesSimulation {
         }
     }
 
+    /// The node of a seat is there again while another takes its threads, and works for a moment.
+    func comeBack(_ seat: Int64) {
+        guard !isCalm, let node = nodes.first(where: { $0.store.seat == seat && !$0.isHealthy })
+        else { return }
+        note("\(node.name) is there again")
+        count("there again")
+        (node.isCut, node.isFrozen) = (false, false)
+        for _ in 0..<4 { turn(node) }
+        freeze(node)
+    }
+
     /// A node ends in order.
     private func leave(_ node: SimulatedNode) {
         note("\(node.name) leaves")

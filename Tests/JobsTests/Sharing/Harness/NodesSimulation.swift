@@ -104,6 +104,7 @@ final class NodesSimulation {
         ) { [unowned self] said in steps.append("    \(name): \(said)") }
         node.whenPauseTaken = { [unowned self, unowned node] in checkPause(of: $0, $1, at: node) }
         node.whenGiving = { [unowned self, unowned node] in checkIdle($0, at: node) }
+        node.whenTaking = { [unowned self] in if random.chance(20) { comeBack($0) } }
         note("\(name) starts as seat \(node.store.seat)")
         nodes.append(node)
     }

@@ -58,6 +58,8 @@ final class SimulatedNode {
     var whenPauseTaken: (String, Bool) -> Void = { _, _ in }
     /// Told a thread that is about to be given away.
     var whenGiving: (String) -> Void = { _ in }
+    /// Told the seat of another node, a thread of which is about to be taken.
+    var whenTaking: (Int64) -> Void = { _ in }
 
     init(
         _ name: String, run: Int64, groups: [SimulatedGroup], on database: TwinDatabase,
@@ -171,6 +173,7 @@ final class SimulatedNode {
         case .take(let move):
             guard moving.insert(move.thread).inserted else { return }
             record(move) { [unowned self] _ in moving.remove(move.thread) }
+            whenTaking(move.from)
         case .give(let move):
             guard open.contains(move.thread),
                 fault == .givesBusyThreads || driver.scheduler.isIdle(move.thread),
