@@ -74,6 +74,23 @@ struct `A database with shared threads` {
         }
     }
 
+    @Test func `does not take a thread on another connection than that of its look`() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        defer { b.close() }
+        _ = try a.take("mail", from: 1)
+        try lose(a)
+        _ = try b.nodes()
+        // As a server that starts anew does, and all daemons connect again.
+        try endSession(of: b)
+        let move = ThreadMove("mail", from: a.seat, to: b.seat)
+        while try b.move(move) != nil { SystemThread.yield() }
+        guard case .failure(let fault) = try b.claim("mail") else {
+            throw Unexpected("it has taken a thread that it has not looked at")
+        }
+        #expect(fault.kind == .foreignThread)
+        _ = try b.take("mail", from: a.seat)
+    }
+
     @Test func `does not take a thread of a daemon that lives`() throws {
         try withTwo { a, b in
             _ = try a.take("mail", from: 1)

@@ -109,8 +109,9 @@ final class Sharer {
         }
     }
 
-    /// Moves a thread to this seat, and takes up its jobs.
+    /// Moves a thread to this seat, and takes up its jobs; looks at its daemon before.
     func take(_ thread: String, from seat: Int64) throws -> TakenJobs {
+        if seat > 1 { _ = try nodes() }
         #expect(try move(ThreadMove(thread, from: seat, to: self.seat)) == nil)
         guard let taken = try claim(thread).get().taken else {
             throw Unexpected("it is not shared")

@@ -27,4 +27,6 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case claimsOnce
     /// The pauses of a thread stay with its owner.
     case forgetsPauses
+    /// A seat is taken in another session than that of the last look at it.
+    case takesUnseen
 }

@@ -222,6 +222,7 @@ extension TwinNodeStore {
     /// All daemons, as the server shows them now; nil if it can't be asked.
     package func look() -> StoreNodes? {
         guard let session, database.hear(session) else { return nil }
+        lookedOn = session
         return database.nodes()
     }
 
@@ -242,8 +243,9 @@ extension TwinNodeStore {
         case .claim(let queues, let ticket):
             return [claim(queues, ticket, &book, &done)]
         case .move(let moves, _):
-            for move in moves where database.move(move, by: seat) {
-                done.share.names.remove(move.thread)
+            let mayTake = session == lookedOn || database.fault == .takesUnseen
+            for move in moves where move.from <= 1 || move.from == seat || mayTake {
+                if database.move(move, by: seat) { done.share.names.remove(move.thread) }
             }
         case .cancel(let id, _, let ticket):
             if let job = book.job(id), !done.share.includes(job.slot) {

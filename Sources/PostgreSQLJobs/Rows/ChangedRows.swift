@@ -182,12 +182,24 @@ struct ChangedRows {
 
     private static let remove = "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])"
 
+    /// Each job is sought by its number: a join of another shape, as a server plans it that has
+    /// seen few jobs, looks at all pairs of a batch or at each row that there ever was.
+    private static func found(_ columns: String, in batch: String) -> String {
+        """
+        found AS MATERIALIZED (
+            SELECT * FROM \(batch) CROSS JOIN LATERAL (
+                SELECT \(columns) FROM workerd.jobs WHERE id = \(batch).job OFFSET 0) AS row)
+        """
+    }
+
     private static let begin = """
+        WITH begun AS (
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])
+                AS begun (job, number, moment, member)
+        ), \(found("ctid AS place", in: "begun"))
         UPDATE workerd.jobs AS job
-        SET attempt = begun.attempt, started_at = begun.started_at, worker = begun.worker
-        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])
-            AS begun (id, attempt, started_at, worker)
-        WHERE job.id = begun.id
+        SET attempt = found.number, started_at = found.moment, worker = found.member
+        FROM found WHERE job.ctid = found.place
         """
 
     /// Moves jobs to the ended ones; jobs that are not there any more stay as they are.
@@ -196,9 +208,8 @@ struct ChangedRows {
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[],
                 $5::bigint[], $6::bigint[], $7::bytea[])
                 AS ending (job, last_attempt, last_start, last_worker, moment, code, result)
-        ), gone AS (
-            DELETE FROM workerd.jobs AS job USING ending WHERE job.id = ending.job
-            RETURNING job.*, ending.*
+        ), \(found("ctid AS place, *", in: "ending")), gone AS (
+            DELETE FROM workerd.jobs AS job USING found WHERE job.ctid = found.place
         )
         INSERT INTO workerd.ended AS ended (id, thread, selector, priority, attempt, retries,
             timeout_ms, accepted_at, due_at, started_at, worker, ended_at, outcome, result,
@@ -210,7 +221,7 @@ struct ChangedRows {
             CASE WHEN code NOT IN (2, 3) AND unique_until > moment
                 THEN greatest(unique_until, moment + $8::bigint) END,
             carried
-        FROM gone
+        FROM found
         RETURNING id, ended_at,
             (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
             outcome IN (2, 3), kept_until

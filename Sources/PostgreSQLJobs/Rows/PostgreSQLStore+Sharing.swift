@@ -65,8 +65,15 @@ extension PostgreSQLStore {
     }
 
     /// Moves a thread to this seat whose daemon has gone; does nothing if another daemon was first.
+    ///
+    /// Nor on another connection than the last look, as when a batch is made anew: a server that
+    /// has started since has ended all sessions, also those of daemons that are trusted still.
     private func take(_ move: ThreadMove) throws(StoreFault) {
-        if move.from > Seat.whole, try !endEpoch(of: move.from) { return }
+        if move.from > Seat.whole {
+            guard let lookedOn, lookedOn === seat.present, try endEpoch(of: move.from) else {
+                return
+            }
+        }
         var parameters = Parameters()
         parameters.add(move.thread)
         parameters.add(move.from)

@@ -42,6 +42,8 @@ final class PostgreSQLStore: JournalTables {
     var submitted = SubmittedState()
     /// The share that this daemon has of the threads; nil if it has all.
     var share: ThreadShare?
+    /// The connection on which this daemon has last looked at the others.
+    private(set) weak var lookedOn: ServerConnection?
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
 
@@ -224,19 +226,9 @@ final class PostgreSQLStore: JournalTables {
                 """, parameters)
         }
         if hasNewNames { try forgetOldNames(at: now) }
-        var parameters = Parameters()
-        parameters.add(seat.number)
-        parameters.add(seat.epoch)
-        parameters.add(number)
-        // Divides by zero, and so fails the transaction, if the seat has another epoch.
-        try send(
-            """
-            WITH noted AS (
-                UPDATE workerd.seats SET batch = $3::bigint
-                WHERE id = $1::bigint::integer AND epoch = $2::bigint RETURNING 1
-            ) SELECT 1 / count(*), \(Self.serverTime) FROM noted
-            """, parameters
-        ) { if let time = $0.first?.integer(1) { whenRead(time) } }
+        try seat.noteBatch(number, with: Self.serverTime) { sql, parameters throws(StoreFault) in
+            try send(sql, parameters) { if let time = $0.first?.integer(1) { whenRead(time) } }
+        }
     }
 
     /// Drops ended jobs that are too old or too many.
@@ -315,7 +307,9 @@ final class PostgreSQLStore: JournalTables {
     /// - Blocks: for the server.
     func nodes() throws(StoreFault) -> StoreNodes {
         _ = try present()
-        return try seat.nodes()
+        let nodes = try seat.nodes()
+        lookedOn = seat.present
+        return nodes
     }
 
     /// Shows other daemons another card; if the database is away, with the next look at them.

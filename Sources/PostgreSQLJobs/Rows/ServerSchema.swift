@@ -8,7 +8,7 @@ enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
         tables + notes + views, submitting, nodes, timelines, sharing, encryptedLinks,
-        slots,
+        slots, batches,
     ]
 
     /// The version that this program makes.
@@ -193,6 +193,21 @@ enum ServerSchema {
         "COMMENT ON COLUMN workerd.seats.system IS 'The identifier of the server at the taking.'",
         "COMMENT ON COLUMN workerd.seats.timeline IS 'The timeline of the server at the taking.'",
         "COMMENT ON COLUMN workerd.seats.base IS 'The batch at the taking.'",
+    ]
+
+    private static let batches = [
+        """
+        CREATE TABLE workerd.batches (
+            seat integer NOT NULL,
+            number bigint NOT NULL,
+            PRIMARY KEY (seat, number))
+            WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000)
+        """,
+        """
+        COMMENT ON TABLE workerd.batches IS
+            'The numbers of the latest transactions of each daemon.'
+        """,
+        "COMMENT ON COLUMN workerd.seats.batch IS 'The number of its transactions at the taking.'",
     ]
 
     /// The documentation of the columns, in the database itself.

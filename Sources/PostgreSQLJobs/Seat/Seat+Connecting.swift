@@ -24,6 +24,19 @@ extension Seat {
         throw fault(.away, details.joined(separator: "; "))
     }
 
+    /// Prepares a connection for the transactions of a daemon that has read the tables.
+    ///
+    /// A server that counts few rows plans to look at all of them, and does so on when they have
+    /// become many, or when only old versions are many. From here on all rows are sought by keys.
+    func prepare(_ connection: ServerConnection) throws(ServerError) {
+        _ = try connection.rows("LISTEN \(ServerSchema.channel)")
+        _ = try connection.rows(
+            """
+            SELECT set_config('enable_seqscan', 'off', false),
+                set_config('enable_mergejoin', 'off', false)
+            """)
+    }
+
     private func connectToPresent() throws(StoreFault) -> ServerConnection {
         let connection = try establish()
         connection.patience = isTaken ? Self.stepPatience : nil

@@ -22,7 +22,7 @@ extension Seat {
         let row = try asking { () throws(ServerError) in
             try connection.rows(
                 """
-                SELECT epoch, batch, (to_jsonb(seat) ->> 'base')::bigint
+                SELECT epoch, \(Self.latestBatch), (to_jsonb(seat) ->> 'base')::bigint
                 FROM workerd.seats seat WHERE id = $1::bigint::integer
                 """, parameters
             ).first

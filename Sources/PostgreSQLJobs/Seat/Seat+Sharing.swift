@@ -46,12 +46,16 @@ extension Seat {
             // A daemon that lives takes its seat anew with each connection.
             try connection.send(
                 """
-                DELETE FROM workerd.seats WHERE id > \(Self.whole)
-                    AND taken_at < now() - interval '1 day'
-                    AND NOT EXISTS (SELECT FROM workerd.threads WHERE threads.seat = seats.id)
-                    AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
-                        AND database = \(NodeEntry.database)
-                        AND classid = \(ServerSchema.lockClass)::oid AND objid = seats.id::oid)
+                WITH gone AS (
+                    DELETE FROM workerd.seats WHERE id > \(Self.whole)
+                        AND taken_at < now() - interval '1 day'
+                        AND NOT EXISTS (SELECT FROM workerd.threads WHERE threads.seat = seats.id)
+                        AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
+                            AND database = \(NodeEntry.database)
+                            AND classid = \(ServerSchema.lockClass)::oid
+                            AND objid = seats.id::oid)
+                    RETURNING id
+                ) DELETE FROM workerd.batches USING gone WHERE seat = gone.id
                 """)
         }
     }

@@ -4,7 +4,7 @@
 // All transactions of a seat travel on its connection, and the server releases the lock when that
 // session is over. So when the lock is free, every transaction of the seat is decided:
 //
-//     connection lost → connect → lock → read epoch and batch
+//     connection lost → connect → lock → read epoch and batch (Seat+Batches.swift)
 //         another epoch: another daemon has taken the seat; this one may not go on
 //         an older batch: the database is an older state of itself; the same
 //         this epoch: `batch` says whether the transaction in flight was committed
@@ -174,8 +174,8 @@ final class Seat {
             """
             UPDATE workerd.seats seat
             SET epoch = seat.epoch + 1, host = inet_client_addr()::text,
-                process = $2::bigint::integer, taken_at = now(), base = seat.batch,
-                system = $3::bigint, timeline = $4::bigint
+                process = $2::bigint::integer, taken_at = now(), base = \(Self.latestBatch),
+                batch = \(Self.latestBatch), system = $3::bigint, timeline = $4::bigint
             FROM workerd.seats earlier WHERE seat.id = $1::bigint::integer AND earlier.id = seat.id
             RETURNING seat.epoch, seat.batch, earlier.system <> $3::bigint
                 OR earlier.timeline <> $4::bigint, earlier.timeline
@@ -183,6 +183,10 @@ final class Seat {
         ).first
         epoch = row?.integer(0) ?? 0
         batch = row?.integer(1) ?? 0
+        parameters = Parameters()
+        parameters.add(number)
+        try connection.send(
+            "DELETE FROM workerd.batches WHERE seat = $1::bigint::integer", parameters)
         if row?.isTrue(2) == true { try leapNumbers(from: row?.integer(3), on: connection) }
     }
 
@@ -191,11 +195,7 @@ final class Seat {
         isTaken = true
         guard let live else { return }
         live.patience = Self.statementPatience
-        try asking { () throws(ServerError) in try listen(on: live) }
-    }
-
-    private func listen(on connection: ServerConnection) throws(ServerError) {
-        _ = try connection.rows("LISTEN \(ServerSchema.channel)")
+        try asking { () throws(ServerError) in try prepare(live) }
     }
 
     /// The connection, if there is one.
@@ -232,7 +232,7 @@ final class Seat {
                 parameters)
         }
         try asking { () throws(ServerError) in
-            try listen(on: connection)
+            try prepare(connection)
             try entry.enter(on: connection, sharing: isShared ? number : nil)
         }
         candidate = nil
@@ -404,7 +404,10 @@ final class Seat {
         parameters.add(number)
         let row = try asking { () throws(ServerError) in
             try connection.rows(
-                "SELECT epoch, batch FROM workerd.seats WHERE id = $1::bigint::integer", parameters
+                """
+                SELECT epoch, \(Self.latestBatch) FROM workerd.seats seat
+                WHERE id = $1::bigint::integer
+                """, parameters
             ).first
         }
         guard let row, row.integer(0) == epoch else {

@@ -366,7 +366,7 @@ struct AwayDatabaseTests {
         let scene = try Scene()
         defer { scene.daemon.kill() }
         _ = try scene.client.perform("images", "echo", "before")
-        try scene.sql("UPDATE workerd.seats SET batch = batch - 5; \(Scene.endSession)")
+        try scene.sql("UPDATE workerd.batches SET number = number - 100; \(Scene.endSession)")
         #expect(try scene.daemon.end() == "exit status 69")
         #expect(scene.daemon.log.contains("the database is an older state of itself"))
     }

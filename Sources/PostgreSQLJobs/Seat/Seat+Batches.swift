@@ -1,0 +1,58 @@
+// The numbers of a seat's transactions, in `workerd.batches`: a row for each, and older ones are
+// deleted 64 at a time. The latest says whether a transaction was committed whose answer was lost.
+//
+// A row that each transaction updates would do as well, until a long transaction of another program
+// keeps vacuum from removing its old versions: then each update walks over all of them. A number
+// that was never there before has one version.
+
+internal import Jobs
+
+extension Seat {
+    private static let forgottenCount: Int64 = 64
+
+    /// The expression for the number of the latest transaction of a row `seat` of the seats.
+    ///
+    /// A daemon of an earlier version keeps it in the row itself.
+    static let latestBatch = """
+        greatest(seat.batch,
+            (SELECT max(noted.number) FROM workerd.batches noted WHERE noted.seat = seat.id))
+        """
+
+    /// Notes the number of a transaction, as its last statement but COMMIT, and forgets earlier
+    /// ones.
+    ///
+    /// Divides by zero, and so fails the transaction, if the seat has another epoch. The lock of
+    /// its row is kept until the end: no other daemon can raise the epoch before.
+    ///
+    /// - Parameters:
+    ///   - value: an expression.
+    ///   - send: sends a statement; the row of the last one has the value in its column 1.
+    func noteBatch(
+        _ batch: Int64, with value: String,
+        _ send: (String, Parameters) throws(StoreFault) -> Void
+    ) throws(StoreFault) {
+        func parameters(_ last: Int64) -> Parameters {
+            var parameters = Parameters()
+            for value in [number, batch, last] { parameters.add(value) }
+            return parameters
+        }
+        if batch.isMultiple(of: Self.forgottenCount) {
+            // Of a range with a beginning: else it would look at all that were deleted before.
+            try send(
+                """
+                DELETE FROM workerd.batches WHERE seat = $1::bigint::integer
+                    AND number >= $3::bigint AND number < $2::bigint
+                """, parameters(batch - Self.forgottenCount))
+        }
+        try send(
+            """
+            WITH present AS (
+                SELECT id FROM workerd.seats
+                WHERE id = $1::bigint::integer AND epoch = $3::bigint FOR SHARE
+            ), noted AS (
+                INSERT INTO workerd.batches (seat, number)
+                SELECT id, $2::bigint FROM present RETURNING 1
+            ) SELECT 1 / count(*), \(value) FROM noted
+            """, parameters(epoch))
+    }
+}
