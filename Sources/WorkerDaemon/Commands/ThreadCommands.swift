@@ -121,9 +121,9 @@ enum ThreadCommands {
     }
 
     /// Refuses a command for one thread of a pool of which each node has one of that name.
-    private static func checkIsOne(_ name: String, _ service: Service) throws(WireError) {
+    private static func checkIsOne(_ name: String, _ service: Service) throws {
         guard name.contains("/"), service.isOfSpreadPool(name) else { return }
-        let pool = ThreadGroup.name(of: name)
+        let pool = try service.driver.group(of: name).name
         throw WireError(
             .err, "\(pool) has slots on several nodes, each with a thread \(name): name \(pool)")
     }

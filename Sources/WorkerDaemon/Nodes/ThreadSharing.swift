@@ -212,7 +212,9 @@ final class ThreadSharing {
         let unit = ThreadGroup.name(of: taken.thread)
         let pool = PoolSlot.shown(unit)
         guard driver.spread.count(of: pool) > 1 else {
-            return driver.setPause(of: taken.thread, to: taken.isPaused)
+            // A pool is known before its members, and paused with those that are new, too.
+            let isPaused = taken.isPaused || driver.isPausedAsWhole(unit)
+            return driver.setPause(of: taken.thread, to: isPaused)
         }
         guard taken.thread == unit, !open.contains(where: { PoolSlot.shown($0) == pool }) else {
             return

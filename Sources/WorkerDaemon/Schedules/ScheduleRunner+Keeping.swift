@@ -53,6 +53,7 @@ extension ScheduleRunner {
             insert(try entry(record))
         } catch {
             // It stays in the store, for the day on which its zone is there again.
+            unfollowed.insert(record.definition.name)
             driver.log.error("schedule \(record.definition.name) is not followed: \(error)")
         }
     }
@@ -132,6 +133,10 @@ extension ScheduleRunner {
         let entry = entries[name]
         if entry?.isFromCommand == false {
             return driver.door.answer(reply, .failed(Self.isConfigured(name)))
+        }
+        // Another node may have one of that name in its configuration, with a row in the store.
+        guard entry != nil || addingCount > 0 || unfollowed.remove(name) != nil else {
+            return driver.door.answer(reply, .count(0))
         }
         if let entry { remove(entry) }
         driver.keep({ .dropSchedule(name, ticket: $0) }) { [unowned self] fault in

@@ -88,6 +88,8 @@ final class ScheduleRunner {
     let loop: ThreadRunLoop
     private let log: Log
     var entries: [String: ScheduleEntry] = [:]
+    /// Names of schedules in the store that can't be followed.
+    var unfollowed: Set<String> = []
     /// Names that are not in the book yet: their commits are awaited.
     var addingCount = 0
     /// How many jobs of a schedule are on their way to the disk: it waits for them.

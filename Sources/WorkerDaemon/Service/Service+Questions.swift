@@ -103,8 +103,8 @@ extension Service {
                 reply,
                 with: WireError(
                     .err,
-                    "job \(id) of the thread \(thread) has this name, and another node has that "
-                        + "thread: RESULT \(id) WAIT waits for it"
+                    "job \(id) of the thread \(PoolSlot.shown(thread)) has this name, and another "
+                        + "node has that thread: RESULT \(id) WAIT waits for it"
                 ).reply)
         }
     }

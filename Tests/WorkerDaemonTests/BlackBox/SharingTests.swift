@@ -56,6 +56,11 @@ struct `Daemons that share the threads` {
         try eventually("the schedule makes jobs") {
             try fleet.sql("SELECT count(*) > 3 FROM workerd.ended WHERE thread = 'alpha'") == "t\n"
         }
+        // At either node: a schedule of the configuration stays, and so does its progress.
+        for name in ["a", "b"] {
+            #expect(try fleet.connect(to: name).call("UNSCHEDULE", "tick").errorWord == "ERR")
+        }
+        #expect(try fleet.sql("SELECT name FROM workerd.schedules") == "tick\n")
         try fleet.kill(first)
         try fleet.waitUntil([last: 4])
         let next = try fleet.connect(to: last)
@@ -76,6 +81,27 @@ struct `Daemons that share the threads` {
                 FROM workerd.ended WHERE thread = 'alpha'
                 """) == "t\n"
         }
+    }
+
+    /// Once from two threads, and once from three slots.
+    @Test(.timeLimit(.minutes(3)), arguments: ["count: 2", "count: 2, slots: 3"])
+    func `keep a pool paused that has other threads after a restart`(_ before: String) throws {
+        let fleet = try Fleet("a", threads: "mail: { \(before) }")
+        try fleet.waitUntil(["a": before.contains("slots") ? 3 : 1])
+        let client = try fleet.connect(to: "a")
+        #expect(try client.call("PAUSE", "mail").text == "OK")
+        let jobs = try (0..<8).map { try client.perform("mail", "echo", .text("\($0)")) }
+        #expect(try fleet.end("a").daemon.end() == "exit status 0")
+        fleet.configured = "mail: { count: 4 }"
+        try fleet.start("b")
+        try fleet.waitUntil(["b": 1])
+        let next = try fleet.connect(to: "b")
+        for thread in ["mail/1", "mail/2", "mail/3", "mail/4"] as [CommandArgument] {
+            #expect(try next.call("THREAD", thread)["state"]?.text == "paused")
+        }
+        for job in jobs { #expect(try next.job(job, "state").text == "waiting") }
+        #expect(try next.call("RESUME", "mail").text == "OK")
+        for job in jobs { try next.waitUntil(job, is: "done") }
     }
 
     @Test(.timeLimit(.minutes(3)))

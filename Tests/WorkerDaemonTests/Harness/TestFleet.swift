@@ -13,9 +13,9 @@ final class TestFleet {
     private(set) var nodes: [String: TestNode] = [:]
 
     private let more: String
-    private let configured: String?
+    /// The threads of each node that is started next, as in a configuration.
+    var configured: String?
 
-    /// - Parameter configured: the threads of each, as in a configuration.
     init(
         _ names: String..., threads configured: String? = nil, more: String = ""
     ) throws {
@@ -78,9 +78,12 @@ final class TestFleet {
     }
 
     /// Asks a node to end.
-    func end(_ name: String) throws {
-        try node(name).daemon.send(.terminate)
+    @discardableResult
+    func end(_ name: String) throws -> TestNode {
+        let node = try node(name)
+        try node.daemon.send(.terminate)
         leaving = nodes.removeValue(forKey: name)
+        return node
     }
     private var leaving: TestNode?
 
