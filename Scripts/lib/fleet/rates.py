@@ -84,12 +84,46 @@ def rival(server, python):
          "host=%s user=workerd dbname=rival" % server.sockets[0]], check=True)
 
 
-def main(binary, shares, python):
+def hold(server, nodes, chance, seconds):
+    """Prints the rate every ten seconds while another transaction is open, and a takeover's time."""
+    node = owner(server, nodes, "one")
+    other, = [other for other in nodes if other is not node]
+
+    def print_rate(words, count):
+        print("%-44s %9d %8.2f %8.2f" % (
+            (words,) + measure(node, 1, 64, count, "one", "echo", "WAIT")), flush=True)
+    print_rate("before", 200_000)
+    session = subprocess.Popen(
+        ["psql", "-qAtX", "-h", server.sockets[0], "-U", "workerd", "jobs"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    session.stdin.write("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs;\n")
+    session.stdin.flush()
+    session.stdout.readline()
+    begin = time.monotonic()
+    while time.monotonic() < begin + seconds:
+        print_rate("open for %d s" % (time.monotonic() - begin), 300_000)
+    client, begin = other.connect(chance), time.monotonic()
+    node.kill()
+
+    def is_done():
+        try:
+            return client.call("PERFORM", "one", "echo", "WAIT", PAYLOAD)
+        except Refused:
+            return False
+    until("node %s has taken over" % other.name, 120, is_done)
+    print("taken over after %.1f s" % (time.monotonic() - begin))
+    session.stdin.close()
+    session.wait()
+    nodes.remove(node)
+
+
+def main(binary, shares, python, held):
     at = tempfile.mkdtemp(prefix="workerd-rates-")
     os.chmod(at, 0o711)
     server, nodes, chance = Server(at, shares=shares), [], random.Random(1)
     try:
-        floors(server, at)
+        if held is None:
+            floors(server, at)
         if python:
             rival(server, python)
         network = "127.%d.%d" % (random.randrange(20, 220), random.randrange(1, 250))
@@ -109,6 +143,8 @@ def main(binary, shares, python):
             time.sleep(1)
         if shares:
             await_rest(server)
+        if held is not None:
+            return hold(server, nodes, chance, held)
         nodes[0].connect(chance).call("PAUSE", "two")
 
         def pair(thread):
@@ -135,4 +171,5 @@ def main(binary, shares, python):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "--shared" in sys.argv[2:], os.environ.get("RIVAL_PYTHON"))
+    main(sys.argv[1], "--shared" in sys.argv[2:], os.environ.get("RIVAL_PYTHON"),
+         int(sys.argv[sys.argv.index("--held") + 1]) if "--held" in sys.argv else None)
