@@ -263,10 +263,7 @@ extension NodesSimulation {
             database.end(session)
             node.store.reconnect()
         case ..<14:
-            guard random.chance(50) else { return }
-            note("the server starts anew")
-            count("started anew")
-            database.restart()
+            if random.chance(50) { restartServer() }
         case ..<15: if let node, node.isHealthy, nodes.count > 1 { leave(node) }
         case 16...: if let node, node.isHealthy, nodes.count > 1 { dieCutOff(node) }
         default: if nodes.count < 4 { start("n\(4 + random.below(3))x\(now)") }
@@ -322,6 +319,13 @@ extension NodesSimulation {
         (node.isCut, node.isFrozen) = (false, false)
         for _ in 0..<4 { turn(node) }
         freeze(node)
+        if random.chance(25) { restartServer() }
+    }
+
+    private func restartServer() {
+        note("the server starts anew")
+        count("started anew")
+        database.restart()
     }
 
     /// A node ends in order.
