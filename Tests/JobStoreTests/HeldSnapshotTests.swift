@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
 struct `A database with a long transaction` {
-    private static let jobCount: UInt64 = 1_000
+    private static let jobCount: UInt64 = 320
 
     /// Accepts jobs and ends them, in a transaction for each.
     ///
@@ -26,7 +26,7 @@ struct `A database with a long transaction` {
                 }
             }))
         for number in first..<(first + Self.jobCount) {
-            if number % 500 == 100 { try analyze() }
+            if number % 160 == 100 { try analyze() }
             let request = JobRequest(thread: "a", selector: "echo", payload: [1])
             store.add(
                 .accept(
