@@ -10,8 +10,8 @@ package import Kernel
 /// - Parameter host: the address; nil for one of the test's own.
 package func freePort(at host: String? = nil) throws -> TCPAddress {
     guard let host else {
-        // One of 300 thousand million: not tried, as a program that is being started would keep the
-        // port open for a moment.
+        // The address is random enough to be free. A try would open the port, and a program that
+        // another test starts could keep it open for a moment.
         let parts = (0..<3).map { _ in Int.random(in: 1...254) }
         let port = Int.random(in: 10_000...30_000)
         return try TCPAddress("127.\(parts[0]).\(parts[1]).\(parts[2]):\(port)")

@@ -96,7 +96,8 @@ def hold(server, nodes, chance, seconds):
     session = subprocess.Popen(
         ["psql", "-qAtX", "-h", server.sockets[0], "-U", "workerd", "jobs"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    session.stdin.write("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs;\n")
+    session.stdin.write(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs;\n")
     session.stdin.flush()
     session.stdout.readline()
     begin = time.monotonic()

@@ -182,8 +182,10 @@ struct ChangedRows {
 
     private static let remove = "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])"
 
-    /// Each job is sought by its number: a join of another shape, as a server plans it that has
-    /// seen few jobs, looks at all pairs of a batch or at each row that there ever was.
+    /// The part of a statement that finds the rows of a batch's jobs, each by its number.
+    ///
+    /// The server chooses the shape of a plain join by its statistics. If they count few jobs, the
+    /// join reads all pairs of a batch, or all entries of the index, also of deleted jobs.
     private static func found(_ columns: String, in batch: String) -> String {
         """
         found AS MATERIALIZED (

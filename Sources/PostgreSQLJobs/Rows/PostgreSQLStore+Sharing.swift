@@ -66,8 +66,9 @@ extension PostgreSQLStore {
 
     /// Moves a thread to this seat whose daemon has gone; does nothing if another daemon was first.
     ///
-    /// Nor on another connection than the last look, as when a batch is made anew: a server that
-    /// has started since has ended all sessions, also those of daemons that are trusted still.
+    /// It also does nothing if the connection is not the one of the last look, as when a batch is
+    /// made anew. The server may have restarted since: then all locks are free, also the lock of a
+    /// daemon that is still trusted.
     private func take(_ move: ThreadMove) throws(StoreFault) {
         if move.from > Seat.whole {
             guard let lookedOn, lookedOn === seat.present, try endEpoch(of: move.from) else {

@@ -1,9 +1,9 @@
 // The numbers of a seat's transactions, in `workerd.batches`: a row for each, and older ones are
 // deleted 64 at a time. The latest says whether a transaction was committed whose answer was lost.
 //
-// A row that each transaction updates would do as well, until a long transaction of another program
-// keeps vacuum from removing its old versions: then each update walks over all of them. A number
-// that was never there before has one version.
+// One row that each transaction updates is not enough. A long transaction of another program keeps
+// vacuum from removing its old versions, and each update reads all of them. A row of its own for
+// each number has one version.
 
 internal import Jobs
 

@@ -26,8 +26,8 @@ extension Seat {
 
     /// Prepares a connection for the transactions of a daemon that has read the tables.
     ///
-    /// A server that counts few rows plans to look at all of them, and does so on when they have
-    /// become many, or when only old versions are many. From here on all rows are sought by keys.
+    /// If the server counts few rows, it plans to read the whole table, and keeps that plan when
+    /// the table has grown. From here on all rows are found by keys.
     func prepare(_ connection: ServerConnection) throws(ServerError) {
         _ = try connection.rows("LISTEN \(ServerSchema.channel)")
         _ = try connection.rows(

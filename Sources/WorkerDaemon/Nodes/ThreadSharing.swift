@@ -212,8 +212,8 @@ final class ThreadSharing {
         let unit = ThreadGroup.name(of: taken.thread)
         let pool = PoolSlot.shown(unit)
         guard driver.spread.count(of: pool) > 1 else {
-            // A pool is known before its members, and paused with those that are new, too.
-            let isPaused = taken.isPaused || driver.isPausedAsWhole(unit)
+            // The pool's own name is claimed first. Its pause covers threads that are new.
+            let isPaused = taken.isPaused || driver.isPausedByName(unit)
             return driver.setPause(of: taken.thread, to: isPaused)
         }
         guard taken.thread == unit, !open.contains(where: { PoolSlot.shown($0) == pool }) else {

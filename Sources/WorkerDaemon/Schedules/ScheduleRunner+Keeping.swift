@@ -134,7 +134,7 @@ extension ScheduleRunner {
         if entry?.isFromCommand == false {
             return driver.door.answer(reply, .failed(Self.isConfigured(name)))
         }
-        // Another node may have one of that name in its configuration, with a row in the store.
+        // A row in the store may belong to another node, which has the schedule configured.
         guard entry != nil || addingCount > 0 || unfollowed.remove(name) != nil else {
             return driver.door.answer(reply, .count(0))
         }

@@ -91,15 +91,15 @@ extension SchedulerDriver {
     ///
     /// - Parameter when: since when they are, for the log.
     func pauseAgain(_ group: WorkerGroup, _ when: String) {
-        let isWhole = isPausedAsWhole(group.name)
-        for member in group.members where isWhole || isPausedAsWhole(member.name) {
+        let isPausedAsWhole = isPausedByName(group.name)
+        for member in group.members where isPausedAsWhole || isPausedByName(member.name) {
             member.thread.pause()
             log.notice("thread \(member.name) is paused, as it was \(when)")
         }
     }
 
     /// Whether a thread or pool is paused by its own name.
-    func isPausedAsWhole(_ name: String) -> Bool { changes.pausedNames.contains(name) }
+    func isPausedByName(_ name: String) -> Bool { changes.pausedNames.contains(name) }
 
     /// Pauses a thread that is taken over, or lets it go on, as its last owner has left it.
     func setPause(of name: String, to isPaused: Bool) {
