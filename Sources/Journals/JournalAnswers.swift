@@ -15,6 +15,8 @@ struct JournalAnswers {
     var existing: [JobID: NamedJob] = [:]
     /// The jobs that were not accepted although others of the transaction were.
     var refused: [JobID: StoreFault] = [:]
+    /// The commands that were to forget a schedule which is not there.
+    var undropped: [UInt64: StoreFault] = [:]
     /// The delayed jobs that each command which asks for some has read at its place.
     ///
     /// A later command of the same transaction may let failed jobs run again, which the scheduler

@@ -43,9 +43,9 @@ extension JournalWriter {
                     answers.appendAccepted(made.new.job.id)
                 }
             }
-        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
+        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, _, let ticket),
             .keepDue(_, let ticket), .move(_, let ticket):
-            answers.append(.confirmed(ticket: ticket, fault))
+            answers.append(.confirmed(ticket: ticket, fault ?? answers.undropped[ticket]))
         case .fire(let part, let ticket):
             let firing = answers.fired[ticket] ?? BufferRelease()
             let result = fault.map { Result.failure($0) } ?? .success(firing)

@@ -10,13 +10,14 @@ extension JournalWriter {
     ) throws(StoreFault) {
         switch commands[place] {
         case .accept(let new): try accept(new, store)
-        case .run(let runs):
-            for made in runs {
-                try write(made, to: store, at: now, &answers)
-                noteMemory(made.new)
-            }
+        case .run(let runs): try write(runs, to: store, at: now, &answers)
         case .keepSchedule(let record, _): try store.keep(record)
-        case .dropSchedule(let name, _): try store.dropSchedule(name)
+        case .dropSchedule(let name, let thread, let ticket):
+            if try store.threads(ofSchedules: [name])[name] == thread {
+                try store.dropSchedule(name)
+            } else {
+                answers.undropped[ticket] = .scheduleGone(name)
+            }
         case .acceptOnce(let new, let claim):
             if try giveName(claim, to: new, store, at: now, &answers) {
                 try accept(new, store)
@@ -84,6 +85,22 @@ extension JournalWriter {
     ) throws(StoreFault) {
         try store.start(id, attempt)
         if let holder = holders[id] { try store.keep(holder, of: id, attempt.number) }
+    }
+
+    /// Keeps the jobs of schedules, but of none that is gone or has another thread.
+    private func write(
+        _ runs: [MadeRun], to store: any JournalTables, at now: Int64,
+        _ answers: inout JournalAnswers
+    ) throws(StoreFault) {
+        let threads = try store.threads(ofSchedules: Set(runs.map(\.run.name)))
+        for made in runs {
+            if threads[made.run.name] == made.run.thread {
+                try write(made, to: store, at: now, &answers)
+            } else {
+                answers.refused[made.new.job.id] = .scheduleGone(made.run.name)
+            }
+            noteMemory(made.new)
+        }
     }
 
     private func write(

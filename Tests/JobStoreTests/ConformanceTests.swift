@@ -289,7 +289,7 @@ private struct History {
 
     private mutating func command(at now: Int64) -> StoreCommand {
         let id = anyID()
-        switch random.below(31) {
+        switch random.below(32) {
         case ..<8: return .accept(newJob(at: now))
         case ..<10:
             let claim = claim(at: now)
@@ -338,6 +338,7 @@ private struct History {
         case 26: return .claim([anyQueue(), anyQueue()], ticket: ticket())
         case 27: return .keepSchedule(schedule(at: now), ticket: ticket())
         case 28, 29: return .run((0...random.below(3)).map { _ in run(at: now) })
+        case 30: return .dropSchedule("s", thread: anyScheduleThread(), ticket: ticket())
         default:
             return random.chance(50)
                 ? .pause(
@@ -346,10 +347,13 @@ private struct History {
         }
     }
 
+    /// A thread of a schedule, mostly the same.
+    private mutating func anyScheduleThread() -> String { random.chance(80) ? "a" : "b" }
+
     private mutating func schedule(at now: Int64) -> ScheduleRecord {
         var definition = ScheduleDefinition(
             name: "s", rhythm: .every(milliseconds: Int64(50 + random.below(2))),
-            request: JobRequest(thread: "a", selector: "echo"))
+            request: JobRequest(thread: anyScheduleThread(), selector: "echo"))
         definition.overlap = OverlappingRuns.allCases.randomElement(using: &random) ?? .one
         definition.request.unique =
             random.chance(50) ? UniqueName([1], isAgain: random.chance(50), milliseconds: nil) : nil
@@ -359,7 +363,8 @@ private struct History {
 
     /// A job of that schedule, with a name or without one.
     private mutating func run(at now: Int64) -> MadeRun {
-        let run = ScheduleRun(name: "s", through: now, at: now)
+        let run = ScheduleRun(
+            name: "s", thread: anyScheduleThread(), through: now, at: now)
         guard random.chance(50) else { return MadeRun(run: run, new: newJob(at: now)) }
         let claim = claim(at: now)
         return MadeRun(run: run, new: newJob(at: now, uniqueUntil: claim.until), claim: claim)

@@ -75,7 +75,12 @@ final class Sharer {
     @discardableResult
     func tell(_ commands: StoreCommand...) throws -> StoreFault? {
         for command in commands { store.add(command) }
-        return try ask({ .confirm(ticket: $0) }) { answer, expected in
+        return try change { .confirm(ticket: $0) }
+    }
+
+    /// Does a command that is confirmed.
+    func change(_ command: (UInt64) -> StoreCommand) throws -> StoreFault? {
+        try ask(command) { answer, expected in
             if case .confirmed(expected, let fault) = answer { .some(fault) } else { nil }
         }
     }
@@ -104,9 +109,7 @@ final class Sharer {
     }
 
     func move(_ move: ThreadMove) throws -> StoreFault? {
-        try ask({ .move([move], ticket: $0) }) { answer, expected in
-            if case .confirmed(expected, let fault) = answer { .some(fault) } else { nil }
-        }
+        try change { .move([move], ticket: $0) }
     }
 
     /// Moves a thread to this seat, and takes up its jobs; looks at its daemon before.

@@ -62,7 +62,7 @@ import Testing
         new.progress = ScheduleProgress(since: 9_000)
         var other = new
         other.definition.rhythm = .every(milliseconds: 200)
-        let run = ScheduleRun(name: "nightly", through: 1_100, at: 1_105)
+        let run = ScheduleRun(name: "nightly", thread: "ledger", through: 1_100, at: 1_105)
         try store.transaction(at: 1) { () throws(StoreFault) in
             try store.keep(old)
             try store.accept(job(4), of: run)
@@ -90,10 +90,12 @@ import Testing
         #expect(throws: StoreFault.self) {
             try store.transaction(at: 1) { () throws(StoreFault) in
                 try store.accept(
-                    job(2), of: ScheduleRun(name: "nightly", through: 1_100, at: 1_100))
+                    job(2),
+                    of: ScheduleRun(name: "nightly", thread: "ledger", through: 1_100, at: 1_100))
                 // The number is taken.
                 try store.accept(
-                    job(2), of: ScheduleRun(name: "nightly", through: 1_200, at: 1_200))
+                    job(2),
+                    of: ScheduleRun(name: "nightly", thread: "ledger", through: 1_200, at: 1_200))
             }
         }
         #expect(try store.schedules() == [record])

@@ -323,6 +323,8 @@ package struct TwinBook: Sendable {
         schedules[name] = record
     }
 
+    func thread(ofSchedule name: String) -> String? { schedules[name]?.definition.request.thread }
+
     /// Records that a moment needs no job, as another one has its name.
     mutating func note(_ run: ScheduleRun) {
         schedules[run.name]?.progress.through = run.through

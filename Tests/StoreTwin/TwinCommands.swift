@@ -35,6 +35,9 @@ struct TwinCommands {
         case .run(let runs):
             return runs.map { made in
                 note(made.new)
+                guard book.thread(ofSchedule: made.run.name) == made.run.thread else {
+                    return .accepted(count: 1, fault ?? .scheduleGone(made.run.name))
+                }
                 if let claim = made.claim,
                     let other = book.giveName(claim, to: made.new.job.id, at: now)
                 {
@@ -53,7 +56,10 @@ struct TwinCommands {
         case .keepSchedule(let record, let ticket):
             book.keep(record)
             return [.confirmed(ticket: ticket, fault)]
-        case .dropSchedule(let name, let ticket):
+        case .dropSchedule(let name, let thread, let ticket):
+            guard book.thread(ofSchedule: name) == thread else {
+                return [.confirmed(ticket: ticket, fault ?? .scheduleGone(name))]
+            }
             book.schedules[name] = nil
             return [.confirmed(ticket: ticket, fault)]
         case .keepDue(let moment, let ticket):

@@ -52,13 +52,16 @@ package struct ScheduleRecord: Hashable, Sendable {
 /// That a schedule's job is made, to be recorded together with the job.
 package struct ScheduleRun: Hashable, Sendable {
     package let name: String
+    /// The thread of the schedule: if it has another one by then, there is no run.
+    package let thread: String
     /// All moments until this one are dealt with then.
     package let through: Int64
     package let at: Int64
 
-    /// A run of the schedule of this name.
-    package init(name: String, through: Int64, at: Int64) {
+    /// A run of the schedule of this name and thread.
+    package init(name: String, thread: String, through: Int64, at: Int64) {
         self.name = name
+        self.thread = thread
         self.through = through
         self.at = at
     }

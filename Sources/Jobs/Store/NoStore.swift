@@ -60,8 +60,8 @@ package final class NoStore: JobStore {
     /// The answers of a store without jobs.
     private static func answer(to command: StoreCommand) -> StoreAnswer? {
         switch command {
-        case .confirm(let ticket), .keepSchedule(_, let ticket), .dropSchedule(_, let ticket),
-            .keepDue(_, let ticket), .move(_, let ticket):
+        case .confirm(let ticket), .keepSchedule(_, let ticket),
+            .dropSchedule(_, _, let ticket), .keepDue(_, let ticket), .move(_, let ticket):
             .confirmed(ticket: ticket, nil)
         case .settle(_, _, _, let ticket): .settled(ticket: ticket, .success(FailedJobsAnswer()))
         case .fire(let part, let ticket):

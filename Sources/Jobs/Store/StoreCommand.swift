@@ -11,12 +11,13 @@
 package enum StoreCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
-    /// Keep jobs of a schedule, and record that they were made; none whose name another job has.
+    /// Keep jobs of a schedule, and record that they were made; none whose name another job has,
+    /// and none if the schedule is gone or has another thread.
     case run([MadeRun])
     /// Keep a schedule.
     indirect case keepSchedule(ScheduleRecord, ticket: UInt64)
-    /// Forget a schedule.
-    case dropSchedule(String, ticket: UInt64)
+    /// Forget a schedule, if it has this thread.
+    case dropSchedule(String, thread: String, ticket: UInt64)
     /// Keep a new job, unless another one has its name already.
     indirect case acceptOnce(NewJob, NameClaim)
     /// Let failed jobs run again, or forget them.

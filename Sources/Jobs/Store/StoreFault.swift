@@ -27,6 +27,8 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case foreignThread
         /// Another daemon is giving or using the name of a new job.
         case nameInUse
+        /// The schedule of a new job has another thread by now, or is gone.
+        case scheduleGone
         /// The disk or its quota is full.
         case full
         /// Anything else that the system reports: an input or output error.
@@ -60,6 +62,13 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
     /// The message of SQLite or PostgreSQL, or the finding of a check.
     package let detail: String
 
+    /// That the schedule of a run, or one to be forgotten, is not in the store.
+    package static func scheduleGone(_ name: String) -> StoreFault {
+        StoreFault(
+            .scheduleGone, path: "schedule \(name)",
+            detail: "it has another thread by now, or is gone")
+    }
+
     /// A fault of the file at `path`.
     package init(_ kind: Kind, path: String, detail: String) {
         self.kind = kind
@@ -81,7 +90,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
         case .incomplete:
             "\(detail): nothing is changed; put the file back that belongs beside this log, or "
                 + "move the log away, and the jobs in it are lost"
-        case .foreignThread, .nameInUse: detail
+        case .foreignThread, .nameInUse, .scheduleGone: detail
         case .inTheWay: "\(detail): it is left as it is; move it away"
         case .notWritable:
             "it can't be opened or written (\(detail)): its directory must be there, and both "

@@ -16,11 +16,11 @@ extension PostgreSQLStore {
     /// If the rhythm is the same, the new schedule continues the old one's progress.
     func keep(_ record: ScheduleRecord) throws(StoreFault) {
         var record = record
-        let name = record.definition.name
-        if let before = try schedule(name), before.definition.rhythm == record.definition.rhythm {
+        let before = try lockedSchedule(record.definition.name)
+        if let before, before.definition.rhythm == record.definition.rhythm {
             record.progress = before.progress
         }
-        try dropSchedule(name)
+        // Not deleted before: another node may insert one of that name just now.
         try change(
             """
             INSERT INTO workerd.schedules (\(ScheduleColumns.all))
@@ -28,6 +28,8 @@ extension PostgreSQLStore {
                 $8::text, $9::text, $10::bytea, $11::bigint, $12::bigint, $13::bigint, $14::bigint,
                 $15::bytea, $16::boolean, $17::bytea, $18::bytea, $19::boolean, $20::bigint,
                 $21::bigint, $22::bigint, $23::bigint, $24::bigint)
+            ON CONFLICT (name) DO UPDATE SET (\(ScheduleColumns.all)) = (
+                excluded.\(ScheduleColumns.all.replacing(",", with: ", excluded.")))
             """, Self.parameters(of: record))
     }
 
@@ -101,11 +103,26 @@ extension PostgreSQLStore {
             "UPDATE workerd.schedules SET through = $2::bigint WHERE name = $1::text", parameters)
     }
 
-    private func schedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
+    func threads(ofSchedules names: Set<String>) throws(StoreFault) -> [String: String] {
+        var parameters = Parameters()
+        parameters.add(.texts(names))
+        // In one order: two transactions would wait for each other's rows.
+        let found = try rows(
+            """
+            SELECT name, thread FROM workerd.schedules WHERE name = ANY ($1::text[])
+            ORDER BY name FOR UPDATE
+            """, parameters)
+        return Dictionary(uniqueKeysWithValues: found.all.map { ($0.text(0), $0.text(1)) })
+    }
+
+    /// A schedule that no other node changes until the end of the transaction.
+    private func lockedSchedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
         var parameters = Parameters()
         parameters.add(name)
         return try rows(
-            "SELECT \(ScheduleColumns.all) FROM workerd.schedules WHERE name = $1::text", parameters
+            """
+            SELECT \(ScheduleColumns.all) FROM workerd.schedules WHERE name = $1::text FOR UPDATE
+            """, parameters
         ).first.map(ScheduleColumns.record)
     }
 }

@@ -96,6 +96,19 @@ extension SQLiteStore {
         try statement.run()
     }
 
+    package func threads(
+        ofSchedules names: Set<String>
+    ) throws(StoreFault) -> [String: String] {
+        var threads: [String: String] = [:]
+        let rows = try cached("SELECT thread FROM schedules WHERE name = ?")
+        for name in names {
+            try rows.bind(1, name)
+            defer { rows.reset() }
+            if try rows.step() { threads[name] = rows.text(0) }
+        }
+        return threads
+    }
+
     private func schedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
         let rows = try cached("SELECT \(ScheduleColumns.all) FROM schedules WHERE name = ?")
         try rows.bind(1, name)

@@ -14,18 +14,22 @@ extension ScheduleRunner {
             case .removed(let schedule):
                 guard let entry = entries[schedule.name], !entry.isFromCommand else { continue }
                 remove(entry)
-                tell { .dropSchedule(schedule.name, ticket: $0) }
+                drop(entry.definition)
             }
         }
     }
 
     private func follow(_ schedule: Configuration.Schedule) {
         let schedule = driver.spread.placed(schedule)
-        guard driver.isOpen(schedule.definition.request.thread) else { return }
+        let before = entries[schedule.name]
+        guard driver.isOpen(schedule.definition.request.thread) else {
+            // It has a thread of another daemon from now on.
+            if let before, !before.isFromCommand { remove(before) }
+            return
+        }
         var record = ScheduleRecord(
             schedule.definition, isFromCommand: false,
             progress: ScheduleProgress(since: driver.wall.unixMilliseconds()))
-        let before = entries[schedule.name]
         if before?.isFromCommand == true { warnOfReplaced(schedule.name) }
         if let before, before.definition.rhythm == record.definition.rhythm {
             record.progress = before.progress
@@ -33,7 +37,7 @@ extension ScheduleRunner {
         let entry = ScheduleEntry(record, schedule.cron, schedule.zone.rules)
         // Also in another rhythm: these jobs are of this schedule.
         entry.living = before?.living ?? []
-        tell { .keepSchedule(record, ticket: $0) }
+        keep(entry)
         insert(entry)
     }
 }

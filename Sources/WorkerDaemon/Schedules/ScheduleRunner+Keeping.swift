@@ -23,7 +23,7 @@ extension ScheduleRunner {
                 restore(record)
             } else {
                 driver.log.notice("schedule \(name) is in the configuration no more: forgotten")
-                tell { .dropSchedule(name, ticket: $0) }
+                drop(record.definition)
             }
         }
         for schedule in configured {
@@ -34,8 +34,8 @@ extension ScheduleRunner {
             if let before, before.isWhole, before.definition.rhythm == record.definition.rhythm {
                 record.progress = before.progress
             }
-            if before != record { tell { .keepSchedule(record, ticket: $0) } }
             let entry = ScheduleEntry(record, schedule.cron, schedule.zone.rules)
+            if before != record { keep(entry) }
             // Also in another rhythm: that job is one of this schedule.
             entry.living = before?.progress.lastJob.map { [$0] } ?? []
             insert(entry)
@@ -53,7 +53,7 @@ extension ScheduleRunner {
             insert(try entry(record))
         } catch {
             // It stays in the store, for the day on which its zone is there again.
-            unfollowed.insert(record.definition.name)
+            unfollowed[record.definition.name] = record.definition.request.thread
             driver.log.error("schedule \(record.definition.name) is not followed: \(error)")
         }
     }
@@ -68,11 +68,33 @@ extension ScheduleRunner {
             record, try CronExpression(text), try ZoneFiles.rules(zone, .system))
     }
 
-    /// Has the store change something.
-    func tell(_ command: (UInt64) -> StoreCommand) {
-        driver.keep(command) { [log = driver.log] fault in
+    /// Stores a schedule of the configuration; tries again with its next run if the store can't.
+    func keep(_ entry: ScheduleEntry) {
+        let record = entry.record
+        driver.keep({ .keepSchedule(record, ticket: $0) }) { [log = driver.log] fault in
+            entry.isKept = fault == nil
             if let fault { log.error("schedules can't be recorded: \(fault)") }
         }
+    }
+
+    /// Has the store forget a schedule, unless it is another daemon's by now.
+    func drop(_ definition: ScheduleDefinition) {
+        let (name, thread) = (definition.name, definition.request.thread)
+        driver.keep({ .dropSchedule(name, thread: thread, ticket: $0) }) {
+            [log = driver.log] fault in
+            guard let fault, fault.kind != .scheduleGone else { return }
+            log.error("schedules can't be recorded: \(fault)")
+        }
+    }
+
+    /// Follows a schedule no more that another daemon follows in its place, or that is gone.
+    func forget(_ entry: ScheduleEntry) {
+        let name = entry.definition.name
+        guard entry.isKept, entries[name] === entry else { return }
+        remove(entry)
+        driver.log.notice(
+            "schedule \(name) of thread \(PoolSlot.shown(entry.thread)) is followed here no more: "
+                + "it has another thread by now, or is gone")
     }
 
     // MARK: - By command
@@ -93,9 +115,11 @@ extension ScheduleRunner {
         } catch {
             return driver.door.answer(reply, .failed(error))
         }
-        addingCount += 1
+        let (name, thread) = (definition.name, definition.request.thread)
+        adding[name, default: []].append(thread)
         driver.keep({ .keepSchedule(record, ticket: $0) }) { [unowned self] fault in
-            addingCount -= 1
+            let others = adding[name]?.dropFirst() ?? []
+            adding[name] = others.isEmpty ? nil : Array(others)
             if fault == nil { replace(with: entry) }
             driver.door.answer(reply, fault.map { .failed(.storeFailed($0)) } ?? .done)
         }
@@ -104,7 +128,11 @@ extension ScheduleRunner {
     private func checkRoom(for name: String) throws(JobError) {
         if driver.isRefusing { throw JobError.shuttingDown }
         let before = entries[name]
-        if before?.isFromCommand == false { throw Self.isConfigured(name) }
+        // Also one that another daemon follows.
+        if before?.isFromCommand == false || isConfigured(name) {
+            throw JobError.configuredSchedule(name)
+        }
+        let addingCount = adding.values.reduce(0) { $0 + $1.count }
         if before == nil, entries.count + addingCount >= Self.countMax {
             throw JobError.tooManySchedules(entries.count)
         }
@@ -130,23 +158,24 @@ extension ScheduleRunner {
 
     /// Follows a schedule no more; answers how many there were, when the store has forgotten it.
     func remove(_ name: String, _ reply: ReplyToken) {
-        let entry = entries[name]
-        if entry?.isFromCommand == false {
-            return driver.door.answer(reply, .failed(Self.isConfigured(name)))
+        let present = entries[name]
+        if present?.isFromCommand == false {
+            return driver.door.answer(reply, .failed(.configuredSchedule(name)))
         }
         // A row in the store may belong to another node, which has the schedule configured.
-        guard entry != nil || addingCount > 0 || unfollowed.remove(name) != nil else {
+        guard let thread = adding[name]?.last ?? present?.thread ?? unfollowed[name] else {
             return driver.door.answer(reply, .count(0))
         }
-        if let entry { remove(entry) }
-        driver.keep({ .dropSchedule(name, ticket: $0) }) { [unowned self] fault in
-            guard let fault else { return driver.door.answer(reply, .count(entry == nil ? 0 : 1)) }
-            if let entry, entries[name] == nil { insert(entry) }
-            driver.door.answer(reply, .failed(.storeFailed(fault)))
+        driver.keep({ .dropSchedule(name, thread: thread, ticket: $0) }) { [unowned self] fault in
+            // Another node has it: that one answers for it.
+            let isElsewhere = fault?.kind == .scheduleGone
+            if let fault, !isElsewhere {
+                return driver.door.answer(reply, .failed(.storeFailed(fault)))
+            }
+            unfollowed[name] = nil
+            // Not one that has come behind the command.
+            if let entry = entries[name], entry.thread == thread { remove(entry) }
+            driver.door.answer(reply, .count(isElsewhere ? 0 : 1))
         }
-    }
-
-    private static func isConfigured(_ name: String) -> JobError {
-        .configuredSchedule(name)
     }
 }

@@ -18,6 +18,8 @@ internal import Wording
 final class ScheduleEntry {
     let definition: ScheduleDefinition
     let isFromCommand: Bool
+    /// Whether it is in the store, as far as is known: without its row, it has no run.
+    var isKept = true
     private let zone: TimeZoneRules
     private let cron: CronExpression?
     var progress: ScheduleProgress
@@ -55,6 +57,13 @@ final class ScheduleEntry {
         leftOutCount = 0
     }
 
+    var thread: String { definition.request.thread }
+
+    /// Its row in a store.
+    var record: ScheduleRecord {
+        ScheduleRecord(definition, isFromCommand: isFromCommand, progress: progress)
+    }
+
     /// The moments at which it is due.
     var schedule: Schedule {
         if let cron { return Schedule(.cron(cron, zone)) }
@@ -88,10 +97,12 @@ final class ScheduleRunner {
     let loop: ThreadRunLoop
     private let log: Log
     var entries: [String: ScheduleEntry] = [:]
-    /// Names of schedules in the store that can't be followed.
-    var unfollowed: Set<String> = []
-    /// Names that are not in the book yet: their commits are awaited.
-    var addingCount = 0
+    /// Whether a schedule of that name is in the configuration, and another daemon may follow it.
+    var isConfigured: (String) -> Bool = { _ in false }
+    /// Schedules in the store that can't be followed: the threads, by name.
+    var unfollowed: [String: String] = [:]
+    /// Schedules that are not in the book yet, as their commits are awaited: the threads, by name.
+    var adding: [String: [String]] = [:]
     /// How many jobs of a schedule are on their way to the disk: it waits for them.
     private var awaited: [String: Int] = [:]
     /// Jobs that are asked for and not answered.
@@ -165,7 +176,7 @@ final class ScheduleRunner {
 
     private func entries(of group: String) -> [ScheduleEntry] {
         entries.values.filter {
-            ThreadGroup.name(of: $0.definition.request.thread) == group
+            ThreadGroup.name(of: $0.thread) == group
         }
     }
 
@@ -268,10 +279,12 @@ final class ScheduleRunner {
             countLeftOut(by: entry)
         }
         entry.fault = nil
+        if !entry.isKept { keep(entry) }
         // For this loop: it goes on once all are answered, which some may be at once.
         expectAnswer(for: name)
         for moment in found.runs.prefix(Self.turnCountMax) {
-            make(ScheduleRun(name: name, through: moment, at: now), of: entry)
+            let run = ScheduleRun(name: name, thread: entry.thread, through: moment, at: now)
+            make(run, of: entry)
             if entry.fault != nil { break }
         }
         driver.input { $0.keepRuns() }
@@ -314,6 +327,8 @@ final class ScheduleRunner {
             // The job that has the name stands in for this one.
             entry.leftOutCount += 1
             countLeftOut(by: entry)
+        case .failed(.storeFailed(let fault)) where fault.kind == .scheduleGone:
+            forget(entry)
         default: break
         }
         // Another one may have come in its place meanwhile, or none.
@@ -325,6 +340,8 @@ final class ScheduleRunner {
             if present.definition.rhythm == entry.definition.rhythm {
                 present.progress.through = max(present.progress.through, run.through)
             }
+        // That of another one failed, which was in its place.
+        case .failed where present !== entry: break
         case .failed(let error):
             present.fault = error
             if error.mayFindRoom { awaitRoom(run.name) }

@@ -241,6 +241,9 @@ final class Service: SessionDelegate {
         let sharing = ThreadSharing(
             driver, schedules, seat: seat, linkSecret: linkSecret, log: log
         ) { [unowned self] in configuration.schedules }
+        schedules.isConfigured = { [unowned self] name in
+            configuration.schedules.contains { $0.name == name }
+        }
         owners = sharing
         linkWatch = LinkWatch(self)
         showCard()

@@ -85,7 +85,8 @@ final class HealthCheck {
             progress: ScheduleProgress(since: driver.wall.unixMilliseconds()))
         let number = number
         driver.keep({ .keepSchedule(record, ticket: $0) }, then: { _ in })
-        driver.keep({ .dropSchedule(Self.scheduleName, ticket: $0) }) { [weak self] fault in
+        driver.keep({ .dropSchedule(Self.scheduleName, thread: "", ticket: $0) }) {
+            [weak self] fault in
             guard let self else { return }
             isStoreWritable = fault == nil
             guard fault == nil else { return failed(.store, number) }

@@ -1,0 +1,126 @@
+// A schedule that passes from one node to another, as it is given again for another thread or slot.
+
+import Kernel
+import PostgreSQLServer
+import RESP
+import Support
+import Testing
+
+@Suite(
+    .enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+struct `A schedule that passes to another node` {
+    /// Gives a schedule of this name.
+    private func give(
+        _ client: TestClient, every milliseconds: Int = 50, key: String = "k",
+        _ thread: String
+    ) throws {
+        let answer = try client.call(
+            "SCHEDULE", "beat", "EVERY", .integer(milliseconds), "KEY", .text(key), .text(thread),
+            "echo", "x")
+        #expect(answer.text == "OK")
+    }
+
+    /// How many jobs a thread or slot has had.
+    private func jobCount(_ fleet: TestFleet, _ thread: String) throws -> Int {
+        let text = try fleet.sql(
+            """
+            SELECT (SELECT count(*) FROM workerd.jobs WHERE thread = '\(thread)')
+                + (SELECT count(*) FROM workerd.ended WHERE thread = '\(thread)')
+            """)
+        return Int(text.filter(\.isNumber)) ?? 0
+    }
+
+    /// Waits until a thread has had more jobs than now.
+    private func awaitJobs(_ fleet: TestFleet, _ thread: String) throws {
+        let before = try jobCount(fleet, thread)
+        try eventually("the schedule makes jobs for \(thread)") {
+            try jobCount(fleet, thread) > before + 10
+        }
+    }
+
+    /// The threads that the nodes show for the schedule.
+    private func shown(_ fleet: TestFleet) throws -> [[String?]] {
+        try ["a", "b"].map { name in
+            try (fleet.connect(to: name).call("SCHEDULES").elements ?? []).map {
+                $0["thread"]?.text
+            }
+        }
+    }
+
+    /// A thread of each of two nodes.
+    private func threads(_ fleet: TestFleet) throws -> (String, String) {
+        try fleet.waitUntil(["a": 2, "b": 2])
+        let places = try fleet.places()
+        return (try #require(places["a"]?.first), try #require(places["b"]?.first))
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `makes jobs there only`() throws {
+        let fleet = try TestFleet("a", "b")
+        let (mine, other) = try threads(fleet)
+        let client = try fleet.connect(to: "a")
+        for (from, to) in [(other, mine), (mine, other)] {
+            try give(client, from)
+            try awaitJobs(fleet, from)
+            try give(client, to)
+            let count = try jobCount(fleet, from)
+            try awaitJobs(fleet, to)
+            #expect(try jobCount(fleet, from) == count)
+        }
+        try eventually("both nodes have forgotten it once") {
+            try ["a", "b"].allSatisfy {
+                try fleet.node($0).daemon.log.contains("is followed here no more")
+            }
+        }
+        #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
+        #expect(try client.call("UNSCHEDULE", "beat") == .integer(0))
+        #expect(try shown(fleet) == [[], []])
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `ends at all nodes, also long before it is due`() throws {
+        let fleet = try TestFleet("a", "b")
+        let (mine, other) = try threads(fleet)
+        for name in ["a", "b"] {
+            let client = try fleet.connect(to: name)
+            try give(client, every: 3_600_000, other)
+            try give(client, every: 3_600_000, mine)
+            #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
+            #expect(try shown(fleet) == [[], []])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `does so in a pool with slots, by its key`() throws {
+        let fleet = try TestFleet("a", "b", threads: "mail: { count: 2, slots: 4 }")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        let client = try fleet.connect(to: "a")
+        for key in 0..<6 { try give(client, key: "k\(key)", "mail") }
+        try eventually("the latest one makes jobs") {
+            try fleet.sql("SELECT count(*) > 10 FROM workerd.ended WHERE order_key = '\\x6b35'")
+                == "t\n"
+        }
+        #expect(
+            try fleet.sql(
+                """
+                SELECT DISTINCT order_key FROM workerd.ended WHERE due_at > (
+                    SELECT min(due_at) FROM workerd.ended WHERE order_key = '\\x6b35')
+                """) == "\\x6b35\n")
+        #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `stays as it is if it is in the configuration, at either node`() throws {
+        let fleet = try TestFleet(
+            "a", "b",
+            more: "schedules: { beat: { every: \"1h\", thread: \"alpha\", selector: \"echo\" } },")
+        let (mine, other) = try threads(fleet)
+        try eventually("it is followed") { try shown(fleet) == [["alpha"], ["alpha"]] }
+        for thread in [mine, other] {
+            let answer = try fleet.connect(to: "a").call(
+                "SCHEDULE", "beat", "EVERY", 50, .text(thread), "echo", "x")
+            #expect(answer.errorMessage?.contains("is in the configuration") == true)
+        }
+        #expect(try fleet.sql("SELECT from_command, thread FROM workerd.schedules") == "f|alpha\n")
+    }
+}
