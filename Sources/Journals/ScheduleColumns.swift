@@ -36,10 +36,24 @@ package enum ScheduleColumns {
         definition.request.unique = row.optionalBytes(17).map { name in
             UniqueName(name, isAgain: row.isTrue(18), milliseconds: row.optionalInteger(19))
         }
-        var progress = ScheduleProgress(since: row.integer(20))
-        progress.through = row.integer(21)
-        progress.lastRunAt = row.optionalInteger(22)
-        progress.lastJob = row.optionalInteger(23).map { JobID(UInt64(clamping: $0)) }
-        return ScheduleRecord(definition, isFromCommand: row.isTrue(1), progress: progress)
+        return ScheduleRecord(
+            definition, isFromCommand: row.isTrue(1), progress: progress(row, from: 20))
+    }
+
+    /// The columns of a schedule that its owner may not know.
+    package static let stored = "name, thread, since, through, last_run_at, last_job"
+
+    /// The schedule of a row with these columns.
+    package static func stored(_ row: some TableRow) -> StoredSchedule {
+        StoredSchedule(thread: row.text(1), progress: progress(row, from: 2))
+    }
+
+    private static func progress(_ row: some TableRow, from column: Int32) -> ScheduleProgress {
+        var progress = ScheduleProgress(since: row.integer(column))
+        progress.through = row.integer(column + 1)
+        progress.lastRunAt = row.optionalInteger(column + 2)
+        progress.lastJob =
+            row.optionalInteger(column + 3).map { JobID(UInt64(clamping: $0)) }
+        return progress
     }
 }

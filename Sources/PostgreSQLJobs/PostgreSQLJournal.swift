@@ -171,6 +171,13 @@ package final class PostgreSQLJournal: JournalStore {
         ask(answer) { store throws(StoreFault) in try store.jobCounts(of: threads) }
     }
 
+    package func askForSchedules(
+        named names: [String],
+        _ answer: @escaping @Sendable (Result<[String: StoredSchedule], StoreFault>) -> Void
+    ) {
+        ask(answer) { store throws(StoreFault) in try store.schedules(named: names) }
+    }
+
     /// Reads something on the journal's thread, between its transactions.
     private func ask<Value>(
         _ answer: @escaping @Sendable (Result<Value, StoreFault>) -> Void,

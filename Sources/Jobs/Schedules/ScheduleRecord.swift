@@ -49,6 +49,17 @@ package struct ScheduleRecord: Hashable, Sendable {
     }
 }
 
+/// The thread of a schedule in a store, and how far it has come there.
+package struct StoredSchedule: Hashable, Sendable {
+    package let thread: String
+    package let progress: ScheduleProgress
+
+    package init(thread: String, progress: ScheduleProgress) {
+        self.thread = thread
+        self.progress = progress
+    }
+}
+
 /// That a schedule's job is made, to be recorded together with the job.
 package struct ScheduleRun: Hashable, Sendable {
     package let name: String

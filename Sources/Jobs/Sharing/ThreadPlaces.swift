@@ -34,6 +34,8 @@ package struct ThreadPlaces: Sendable, Equatable {
     /// The threads and pools that have a row; others never had an owner.
     package var threads: [String: Place] = [:]
     package var seats: [Int64: Seat] = [:]
+    /// How often a schedule has got another thread.
+    package var scheduleMoveCount: Int64 = 0
     /// For how long the server has been running.
     package var serverAge = Duration.seconds(3_600)
 

@@ -111,6 +111,15 @@ package protocol JobStore: AnyObject, Sendable {
         of threads: [String],
         _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void)
 
+    /// Finds schedules, whichever daemon has them, if daemons share the threads.
+    ///
+    /// Does not block.
+    ///
+    /// - Parameter answer: gets those that are there by their names, on any thread.
+    func askForSchedules(
+        named names: [String],
+        _ answer: @escaping @Sendable (Result<[String: StoredSchedule], StoreFault>) -> Void)
+
     /// Writes all outstanding commands and closes the store.
     ///
     /// - Parameter nextNumber: the number of the next job.
@@ -155,6 +164,14 @@ extension JobStore {
     package func askForJobCounts(
         of threads: [String],
         _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void
+    ) {
+        answer(.success([:]))
+    }
+
+    /// None: this daemon has all threads, unless the store says otherwise.
+    package func askForSchedules(
+        named names: [String],
+        _ answer: @escaping @Sendable (Result<[String: StoredSchedule], StoreFault>) -> Void
     ) {
         answer(.success([:]))
     }

@@ -20,6 +20,9 @@ extension PostgreSQLStore {
         if let before, before.definition.rhythm == record.definition.rhythm {
             record.progress = before.progress
         }
+        if let before, before.definition.request.thread != record.definition.request.thread {
+            try change(Self.countMove)
+        }
         // Not deleted before: another node may insert one of that name just now.
         try change(
             """
@@ -32,6 +35,13 @@ extension PostgreSQLStore {
                 excluded.\(ScheduleColumns.all.replacing(",", with: ", excluded.")))
             """, Self.parameters(of: record))
     }
+
+    /// Counts that a schedule has got another thread: its former owner sees that at its next look.
+    private static let countMove = """
+        INSERT INTO workerd.settings AS setting (name, value)
+        VALUES ('\(ServerSchema.scheduleMoves)', 1)
+        ON CONFLICT (name) DO UPDATE SET value = setting.value + 1
+        """
 
     private static func parameters(of record: ScheduleRecord) -> Parameters {
         var parameters = Parameters()
@@ -101,6 +111,19 @@ extension PostgreSQLStore {
         parameters.add(run.through)
         try change(
             "UPDATE workerd.schedules SET through = $2::bigint WHERE name = $1::text", parameters)
+    }
+
+    /// The schedules of these names, whichever daemon has them.
+    func schedules(named names: [String]) throws(StoreFault) -> [String: StoredSchedule] {
+        var parameters = Parameters()
+        parameters.add(.texts(names))
+        let found = try rows(
+            """
+            SELECT \(ScheduleColumns.stored) FROM workerd.schedules
+            WHERE name = ANY ($1::text[])
+            """, parameters)
+        return Dictionary(
+            uniqueKeysWithValues: found.all.map { ($0.text(0), ScheduleColumns.stored($0)) })
     }
 
     func threads(ofSchedules names: Set<String>) throws(StoreFault) -> [String: String] {

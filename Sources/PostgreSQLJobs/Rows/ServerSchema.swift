@@ -32,6 +32,9 @@ enum ServerSchema {
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
         """
 
+    /// The setting that says how often a schedule has got another thread.
+    static let scheduleMoves = "schedule_moves"
+
     /// The channel that tells of submitted jobs.
     static let channel = "workerd_submitted"
 

@@ -10,6 +10,7 @@ extension NodeEntry {
         case thread = 2
         case seat = 3
         case server = 4
+        case schedules = 5
     }
 
     /// The daemons that live, and which of them has which thread.
@@ -47,6 +48,9 @@ extension NodeEntry {
                 (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
                     )::bigint,
                 0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL
+            UNION ALL SELECT \(Kind.schedules.rawValue), value,
+                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL
+            FROM workerd.settings WHERE name = '\(ServerSchema.scheduleMoves)'
             ORDER BY kind, name, id
             """, parameters)
         var nodes: [StoreNode] = []
@@ -63,6 +67,7 @@ extension NodeEntry {
                     isHeld: row.integer(2) == 1, wasTakenSince: row.integer(3) == 1,
                     isPromoted: row.integer(4) == 1)
             case .server: places.serverAge = .milliseconds(row.integer(1))
+            case .schedules: places.scheduleMoveCount = row.integer(1)
             case nil: break
             }
         }

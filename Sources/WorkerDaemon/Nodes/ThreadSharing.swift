@@ -117,8 +117,13 @@ final class ThreadSharing {
     private func seen(_ result: Result<StoreNodes?, StoreFault>) {
         isLooking = false
         // Without an answer from the database, nothing is known and nothing moves.
-        guard !isClosed, case .success(let nodes?) = result, nodes.places != nil else { return }
+        guard !isClosed, case .success(let nodes?) = result, let places = nodes.places else {
+            return
+        }
         let isChanged = self.nodes != nodes
+        if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
+            schedules.forgetPassed()
+        }
         self.nodes = nodes
         for step in plan.look(nodes, open: open, at: .now) { takeStep(step) }
         if isChanged { warnOfDifferences() }

@@ -71,6 +71,7 @@ extension ScheduleRunner {
     /// Stores a schedule of the configuration; tries again with its next run if the store can't.
     func keep(_ entry: ScheduleEntry) {
         let record = entry.record
+        entry.isKept = false
         driver.keep({ .keepSchedule(record, ticket: $0) }) { [log = driver.log] fault in
             entry.isKept = fault == nil
             if let fault { log.error("schedules can't be recorded: \(fault)") }
@@ -85,16 +86,6 @@ extension ScheduleRunner {
             guard let fault, fault.kind != .scheduleGone else { return }
             log.error("schedules can't be recorded: \(fault)")
         }
-    }
-
-    /// Follows a schedule no more that another daemon follows in its place, or that is gone.
-    func forget(_ entry: ScheduleEntry) {
-        let name = entry.definition.name
-        guard entry.isKept, entries[name] === entry else { return }
-        remove(entry)
-        driver.log.notice(
-            "schedule \(name) of thread \(PoolSlot.shown(entry.thread)) is followed here no more: "
-                + "it has another thread by now, or is gone")
     }
 
     // MARK: - By command
@@ -147,12 +138,12 @@ extension ScheduleRunner {
     }
 
     private func replace(with entry: ScheduleEntry) {
-        if let before = entries[entry.definition.name],
-            before.definition.rhythm == entry.definition.rhythm
-        {
+        let before = entries[entry.definition.name]
+        if let before, before.definition.rhythm == entry.definition.rhythm {
             entry.progress = before.progress
         }
-        entry.living = entries[entry.definition.name]?.living ?? []
+        entry.living = before?.living ?? []
+        if before == nil, driver.store.sharedSeat != nil { resume(entry) }
         insert(entry)
     }
 

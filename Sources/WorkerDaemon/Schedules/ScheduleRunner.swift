@@ -18,7 +18,7 @@ internal import Wording
 final class ScheduleEntry {
     let definition: ScheduleDefinition
     let isFromCommand: Bool
-    /// Whether it is in the store, as far as is known: without its row, it has no run.
+    /// Whether its row was committed: without one, it has no run.
     var isKept = true
     private let zone: TimeZoneRules
     private let cron: CronExpression?

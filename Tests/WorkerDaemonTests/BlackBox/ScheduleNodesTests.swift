@@ -78,7 +78,7 @@ struct `A schedule that passes to another node` {
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `ends at all nodes, also long before it is due`() throws {
+    func `is shown at its owner only, and ends, also long before it is due`() throws {
         let fleet = try TestFleet("a", "b")
         let (mine, other) = try threads(fleet)
         for name in ["a", "b"] {
@@ -87,7 +87,29 @@ struct `A schedule that passes to another node` {
             try give(client, every: 3_600_000, mine)
             #expect(try client.call("UNSCHEDULE", "beat") == .integer(1))
             #expect(try shown(fleet) == [[], []])
+            try give(client, every: 3_600_000, mine)
+            try give(client, every: 3_600_000, other)
+            try eventually("each node shows the new one") {
+                try shown(fleet) == [[other], [other]]
+            }
         }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `goes on there from where it is`() throws {
+        let fleet = try TestFleet("a", "b")
+        let (mine, other) = try threads(fleet)
+        let client = try fleet.connect(to: "a")
+        func shown(_ word: String) throws -> Int? {
+            try client.call("SCHEDULES").elements?.first?[word]?.integer
+        }
+        try give(client, every: 3_600_000, other)
+        try eventually("it is shown") { try shown("next-due-at") != nil }
+        let due = try shown("next-due-at")
+        // Otherwise the new one would begin in the same millisecond.
+        while WallClock.unixMilliseconds() + 3_600_000 <= due ?? 0 { SystemThread.yield() }
+        try give(client, every: 3_600_000, mine)
+        try eventually("it is due when it was") { try shown("next-due-at") == due }
     }
 
     @Test(.timeLimit(.minutes(3)))
