@@ -27,6 +27,8 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case claimsOnce
     /// The pauses of a thread stay with its owner.
     case forgetsPauses
+    /// A schedule makes jobs also at the owner of its former thread.
+    case runsAnywhere
     /// A seat is taken in another session than that of the last look at it.
     case takesUnseen
 }

@@ -323,6 +323,8 @@ package struct TwinBook: Sendable {
         schedules[name] = record
     }
 
+    package func schedule(_ name: String) -> ScheduleRecord? { schedules[name] }
+
     func thread(ofSchedule name: String) -> String? { schedules[name]?.definition.request.thread }
 
     /// Records that a moment needs no job, as another one has its name.

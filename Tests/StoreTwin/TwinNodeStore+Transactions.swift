@@ -94,10 +94,11 @@ extension TwinNodeStore {
             noteRecorded(id)
         }
         guard !sent.isRefused else {
-            refused = sent.commands.compactMap { command in
+            refused = sent.commands.flatMap { command -> [NewJob] in
                 switch command {
-                case .accept(let new), .acceptOnce(let new, _): new
-                default: nil
+                case .accept(let new), .acceptOnce(let new, _): [new]
+                case .run(let runs): runs.map(\.new)
+                default: []
                 }
             }
             // Its requests were answered.
@@ -252,6 +253,15 @@ extension TwinNodeStore {
                 return [.cancelled(ticket: ticket, .success([:]))]
             }
         case .reserve: return []
+        case .run(let runs) where database.fault == .runsAnywhere:
+            let runs = runs.map { made in
+                let thread = book.thread(ofSchedule: made.run.name) ?? made.run.thread
+                let run = ScheduleRun(
+                    name: made.run.name, thread: thread, through: made.run.through,
+                    at: made.run.at)
+                return MadeRun(run: run, new: made.new, claim: made.claim)
+            }
+            return done.commands.answer(.run(runs), nil, &book, at: wall)
         default: break
         }
         return done.commands.answer(command, nil, &book, at: wall)
@@ -281,6 +291,9 @@ extension TwinNodeStore {
         let share = done.share
         taken.nextExpiry =
             book.liveJobs.filter { share.includes($0.slot) }.compactMap(\.expiresAt).min()
+        taken.schedules = book.schedules.values.filter {
+            $0.definition.request.thread == thread
+        }
         taken.isPaused = book.isPaused(PoolSlot.shown(thread)) && database.fault != .forgetsPauses
         let blockers = book.liveJobs.filter { queues.contains($0.queue) && $0.isBlocker }
             .sorted { TwinBook.place($0) < TwinBook.place($1) }

@@ -139,11 +139,10 @@ extension ScheduleRunner {
 
     private func replace(with entry: ScheduleEntry) {
         let before = entries[entry.definition.name]
-        if let before, before.definition.rhythm == entry.definition.rhythm {
-            entry.progress = before.progress
-        }
+        let goesOn = before?.definition.rhythm == entry.definition.rhythm
+        if let before, goesOn { entry.progress = before.progress }
         entry.living = before?.living ?? []
-        if before == nil, driver.store.sharedSeat != nil { resume(entry) }
+        if driver.store.sharedSeat != nil { resume(entry, knowsProgress: goesOn) }
         insert(entry)
     }
 

@@ -24,7 +24,7 @@ extension ScheduleRunner {
     func forgetPassed() {
         // Not those whose rows are on their way.
         let kept = entries.values.filter(\.isKept)
-        find(kept.map(\.definition.name)) { [unowned self] stored in
+        find(kept.map(\.definition.name)) { [self] stored in
             // Each of them is found out when it is due.
             guard let stored else { return }
             for entry in kept where stored[entry.definition.name]?.thread != entry.thread {
@@ -35,16 +35,24 @@ extension ScheduleRunner {
 
     // MARK: - Coming
 
-    /// Has a new schedule go on from where the one is that another daemon has followed until now.
-    func resume(_ entry: ScheduleEntry) {
+    /// Has a schedule go on from where it is in the store: another daemon may have followed it.
+    ///
+    /// - Parameter knowsProgress: whether this daemon has followed it in the same rhythm, and may
+    ///   know more than the store.
+    func resume(_ entry: ScheduleEntry, knowsProgress: Bool) {
         let name = entry.definition.name
         // No run is made before that is known.
         expectAnswer(for: name)
-        find([name]) { [unowned self] stored in
+        find([name]) { [self] stored in
             let isAwaiting = stillAwaits(name)
             if let stored = stored?[name], stored.thread == entry.thread {
-                entry.progress = stored.progress
-                entry.living = stored.progress.lastJob.map { [$0] } ?? []
+                let progress = stored.progress
+                if !knowsProgress || progress.through > entry.progress.through {
+                    entry.progress = progress
+                }
+                if let last = progress.lastJob, !entry.living.contains(last) {
+                    entry.living.append(last)
+                }
             }
             guard !isAwaiting, let present = entries[name] else { return }
             goOn(present)

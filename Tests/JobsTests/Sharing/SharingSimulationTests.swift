@@ -37,7 +37,7 @@ import Testing
             "accepted", "begun", "done", "failed", "cancelled", "taken", "given", "given idle",
             "given busy",
             "lost", "cut", "frozen", "left", "compared", "taken back", "refused", "volatile",
-            "waited", "lost with its machine", "there again",
+            "waited", "scheduled", "run", "passed", "lost with its machine", "there again",
         ] {
             #expect(counts[word, default: 0] > 0, "nothing was \(word)")
         }
@@ -51,6 +51,7 @@ import Testing
         ? [
             SharingFault.keepsEpoch, .givesBusyThreads, .keepsNumbers, .claimsUnconfirmed,
             .forgetsPauses, .countsNoBeginnings, .keepsStarts, .forgetsLog, .beginsUnrecorded,
+            .runsAnywhere,
         ] : SharingFault.allCases
 
     @Test(.timeLimit(.minutes(60)), arguments: faults)

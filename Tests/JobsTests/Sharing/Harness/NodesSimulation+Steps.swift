@@ -7,7 +7,8 @@ import Support
 extension NodesSimulation {
     func step() {
         switch random.below(200) {
-        case ..<42: submit()
+        case ..<39: submit()
+        case ..<42: giveSchedule()
         case ..<44: wait()
         case ..<45: fire()
         case ..<47: runAgain()

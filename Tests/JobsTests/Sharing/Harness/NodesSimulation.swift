@@ -35,6 +35,8 @@ final class NodesSimulation {
     var steerCount = 0
     /// The threads of which all jobs were to be cancelled once.
     var cancelledAll: Set<String> = []
+    /// The jobs of each moment of a schedule.
+    var moments: [String: [JobID]] = [:]
     /// Since when each thread has been without an owner that works, with no fault meanwhile.
     var ownerlessSince: [String: Int64] = [:]
     /// The latest fault.
@@ -170,6 +172,7 @@ final class NodesSimulation {
         }
         node.driver.deliver(random.chance(50) ? .max : random.below(5))
         if random.chance(70) { node.see() }
+        runSchedules(of: node)
     }
 
     /// The process of a node ends whose epoch is over, as it learns.
@@ -277,6 +280,7 @@ final class NodesSimulation {
             case .accept(let new), .acceptOnce(let new, _):
                 guard database.book.job(new.job.id) != nil else { break }
                 ledger.kept(new.job.id, thread: new.job.slot)
+            case .run(let runs): noteRuns(runs)
             case .end(let id, let attempt?, let outcome, _):
                 ledger.recorded(id, attempt: attempt.number, outcome.state)
             case .retry(let id, let attempt, _):

@@ -36,6 +36,12 @@ final class SimulatedNode {
     /// The threads whose jobs the scheduler has; members of pools, too.
     private(set) var owned: Set<String> = []
     private var moving: Set<String> = []
+    /// The schedules that it follows, by their names.
+    var schedules: [String: SimulatedSchedule] = [:]
+    /// The names of schedules whose jobs are on their way to the database.
+    var awaitedSchedules: Set<String> = []
+    /// The schedules of threads that are on their way here.
+    private var recovered: [ScheduleRecord] = []
     private var isLooking = false
     /// Whether the next look at its time is left out, as nothing is to be done.
     private var isLookSpared = false
@@ -87,7 +93,10 @@ final class SimulatedNode {
         driver.whenConfirmed = { [unowned self] tag, fault in
             confirmations.removeValue(forKey: tag)?(fault)
         }
-        driver.whenTaken = { [unowned self] in takePause(of: $0.thread, $0.isPaused) }
+        driver.whenTaken = { [unowned self] in
+            takePause(of: $0.thread, $0.isPaused)
+            recovered += $0.schedules
+        }
         driver.mayBegin = { [store] in store.mayBegin($0.id.number, attempt: $0.number) }
         for unit in groups.flatMap(\.units) {
             for name in names(of: unit) { ask({ $0.release(name, $1) }, then: { _ in }) }
@@ -135,11 +144,16 @@ final class SimulatedNode {
         driver.input { request(&$0, reply) }
     }
 
-    private func record(_ move: ThreadMove, then body: @escaping (StoreFault?) -> Void) {
+    /// Has the store keep something; calls `body` when it is kept, or can't be.
+    func keep(_ command: (UInt64) -> StoreCommand, then body: @escaping (StoreFault?) -> Void) {
         lastNumber += 1
         confirmations[lastNumber] = body
         let tag = lastNumber
-        driver.input { $0.keep(tag: tag) { .move([move], ticket: $0) } }
+        driver.input { $0.keep(tag: tag, command) }
+    }
+
+    private func record(_ move: ThreadMove, then body: @escaping (StoreFault?) -> Void) {
+        keep({ .move([move], ticket: $0) }, then: body)
     }
 
     // MARK: - Looks
@@ -177,10 +191,12 @@ final class SimulatedNode {
         case .give(let move):
             guard open.contains(move.thread),
                 fault == .givesBusyThreads || driver.scheduler.isIdle(move.thread),
+                !awaitedSchedules.contains(where: { schedules[$0]?.thread == move.thread }),
                 moving.insert(move.thread).inserted
             else { return }
             whenGiving(move.thread)
             open.remove(move.thread)
+            schedules = schedules.filter { $0.value.thread != move.thread }
             release(names(of: move.thread)[...], move)
         }
     }
@@ -191,7 +207,7 @@ final class SimulatedNode {
         guard let name = names.first else {
             moving.remove(group)
             open.insert(group)
-            return
+            return restoreSchedules(of: group)
         }
         ask({ $0.claim(name, $1) }) { [unowned self] answer in
             if case .done = answer {
@@ -200,6 +216,14 @@ final class SimulatedNode {
             }
             moving.remove(group)
         }
+    }
+
+    private func restoreSchedules(of group: String) {
+        for record in recovered where record.definition.request.thread == group {
+            schedules[record.definition.name] = SimulatedSchedule(
+                thread: group, through: record.progress.through)
+        }
+        recovered.removeAll { $0.definition.request.thread == group }
     }
 
     private func takePause(of name: String, _ isPaused: Bool) {
