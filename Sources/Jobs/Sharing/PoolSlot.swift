@@ -53,8 +53,9 @@ package struct SpreadPools: Sendable, Equatable {
 
     package init() {}
 
-    /// The spread pools among the names of threads and slots, as a daemon tells them to others.
-    package init(of names: [String]) {
+    /// The spread pools among the names of threads and slots, each once, as daemons tell them to
+    /// others.
+    package init(of names: some Sequence<String>) {
         for name in names where PoolSlot.isOne(name) {
             counts[PoolSlot.shown(name), default: 1] += 1
         }

@@ -50,8 +50,7 @@ enum BulkCommands {
     private static func begin(
         _ action: BulkAction, _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let driver = service.driver
-        let arguments = try BulkArguments(action, command, driver, session.user)
+        let arguments = try BulkArguments(action, command, service, session.user)
         guard arguments.isDry else { return try service.bulk.begin(arguments.order).value }
         let order = arguments.order
         digest(JobCount(order), service, session) {
@@ -63,9 +62,8 @@ enum BulkCommands {
     private static func failures(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        let driver = service.driver
         var conditions = ConditionArguments()
-        try conditions.readAll(command, from: 1, driver, session.user) { _ in nil }
+        try conditions.readAll(command, from: 1, service, session.user) { _ in nil }
         guard conditions.state == nil || conditions.state == .failed, !conditions.isStuck else {
             throw WireError(.err, "FAILURES is about failed jobs: leave the state out")
         }
@@ -99,12 +97,12 @@ private struct BulkArguments {
     let isDry: Bool
 
     init(
-        _ action: BulkAction, _ command: Command, _ driver: SchedulerDriver, _ user: User
+        _ action: BulkAction, _ command: Command, _ service: Service, _ user: User
     ) throws {
         var (conditions, isDry, limit) = (ConditionArguments(), false, Int.max)
         // Later jobs are not meant, however long it takes.
-        var upTo = JobID(driver.scheduler.book.nextNumber - 1)
-        try conditions.readAll(command, from: 2, driver, user) { index throws(WireError) in
+        var upTo = JobID(service.driver.scheduler.book.nextNumber - 1)
+        try conditions.readAll(command, from: 2, service, user) { index throws(WireError) in
             func value(_ option: String) throws(WireError) -> Int {
                 try JobsArguments.place(behind: option, command, at: index, "number")
             }
@@ -119,6 +117,12 @@ private struct BulkArguments {
                 return nil
             }
             return index + 2
+        }
+        if let thread = conditions.thread, service.isElsewhere(thread) {
+            throw WireError(
+                .noThread,
+                "BULK is about the node that is asked, and node \(service.nodeName) has no thread "
+                    + quoted(thread))
         }
         let name = action.rawValue.uppercased()
         guard !conditions.areNone else {

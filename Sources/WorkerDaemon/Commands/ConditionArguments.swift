@@ -33,12 +33,12 @@ struct ConditionArguments {
     ///   - other: reads an option of the command's own, and returns the place behind it; nil if it
     ///     is none.
     mutating func readAll(
-        _ command: Command, from start: Int, _ driver: SchedulerDriver, _ user: User,
+        _ command: Command, from start: Int, _ service: Service, _ user: User,
         other: (Int) throws(WireError) -> Int?
     ) throws {
         var index = start
         var options = OptionPlaces()
-        let now = driver.wall.unixMilliseconds()
+        let now = service.driver.wall.unixMilliseconds()
         while index < command.count {
             if let next = try other(index) ?? readOption(command, at: index, now: now) {
                 try options.note(index, of: command)
@@ -48,7 +48,7 @@ struct ConditionArguments {
             let word = command.text(at: index)
             let isRead = try readWord(word) { name throws(WireError) in
                 try user.check(thread: name)
-                return driver.scheduler.isKnown(name)
+                return service.isThread(name)
             }
             guard isRead else {
                 let name = command.text(at: 0).uppercased()

@@ -201,7 +201,7 @@ enum JobCommands {
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
         let driver = service.driver
-        let arguments = try JobsArguments(command, driver, session.user)
+        let arguments = try JobsArguments(command, service, session.user)
         let conditions = arguments.conditions
         if conditions.isStuck {
             let jobs = driver.listStuck(

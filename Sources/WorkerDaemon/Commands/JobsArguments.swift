@@ -23,9 +23,9 @@ struct JobsArguments {
     private(set) var tellsFailures = false
 
     /// - Parameter user: sees the jobs of its threads and selectors only.
-    init(_ command: Command, _ driver: SchedulerDriver, _ user: User) throws {
+    init(_ command: Command, _ service: Service, _ user: User) throws {
         var conditions = ConditionArguments()
-        try conditions.readAll(command, from: 1, driver, user) { index throws(WireError) in
+        try conditions.readAll(command, from: 1, service, user) { index throws(WireError) in
             try readOption(command, at: index)
         }
         self.conditions = conditions

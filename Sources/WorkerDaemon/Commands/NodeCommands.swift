@@ -70,7 +70,7 @@ enum NodeCommands {
         _ node: StoreNode, _ places: ThreadPlaces, isTrusted: Bool?, _ link: LinkWatch.State?
     ) -> RESPValue {
         let units = places.threads.filter { $0.value.seat == node.seat }.map(\.key)
-        let names = SpreadPools(of: Array(places.threads.keys)).summary(of: units)
+        let names = SpreadPools(of: places.threads.keys).summary(of: units)
         return .map(
             entries(of: node, since: node.startedAt, epoch: nil, isTrusted: isTrusted) + [
                 entry("threads", .array(names.map { text($0) })), entry("link", describe(link)),

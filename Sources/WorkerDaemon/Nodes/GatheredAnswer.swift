@@ -86,7 +86,7 @@ extension NodeMerge {
             return .array(merged.keys.sorted().compactMap { merged.rows[$0]?.value })
         case .jobs:
             let merged = rows(parts, nodes, service, by: "id", thread: "thread").all
-            guard let arguments = try? JobsArguments(command, service.driver, user) else {
+            guard let arguments = try? JobsArguments(command, service, user) else {
                 return .array(merged.map(\.value))
             }
             let isNewestFirst = arguments.span.order == .newestFirst

@@ -20,32 +20,6 @@ private enum CommandWay {
 }
 
 extension Service {
-    /// The name of this node.
-    var nodeName: String { configuration.nodeCard.name }
-
-    /// Hears of changes from now on.
-    func followOwners() {
-        owners?.whenChanged = { [unowned self] in
-            guard let owners else { return }
-            recentOwnThread = []
-            let nodes = owners.others
-            for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
-            driver.live?.touched()
-            linkWatch?.nodesChanged(nodes)
-        }
-    }
-
-    /// The owner of a thread, a pool, its member or slot; nil if there is no such thread.
-    func owner(ofThread name: String) -> ThreadOwner? {
-        guard let owners, (try? driver.group(of: name)) != nil else { return nil }
-        return owners.owner(of: PoolSlot.stored(ThreadGroup.name(of: name)))
-    }
-
-    /// Whether a thread or pool is one of several nodes.
-    func isOfSpreadPool(_ name: String) -> Bool {
-        driver.spread.count(of: ThreadGroup.name(of: PoolSlot.shown(name))) > 1
-    }
-
     /// Passes a command on, or holds it, if it is not for this node alone.
     ///
     /// - Returns: false if this node executes it, now.
@@ -118,10 +92,12 @@ extension Service {
             return .none(.threads, "node \(nodeName) does not have the threads of all these jobs")
         case .all(.jobs), .all(.failures):
             // Wrong arguments are refused when the command is executed.
-            guard let arguments = try? JobsArguments(command, driver, session.user) else {
+            guard let arguments = try? JobsArguments(command, self, session.user) else {
                 return .here
             }
-            if let thread = arguments.conditions.thread, driver.spread.count(of: thread) == 1 {
+            if let thread = arguments.conditions.thread,
+                spread.count(of: thread) == 1 || session.isAlone(owners) && isElsewhere(thread)
+            {
                 return way(toThread: thread, owners)
             }
             return session.isAlone(owners) ? .here : .several
@@ -157,12 +133,12 @@ extension Service {
             return way(toThread: slot, owners)
         case .slots: return session.isLink ? .here : .several
         case .pool: return session.isLink || owners.others.isEmpty ? .here : .several
-        default: return .here
+        default: return isElsewhere(pool) ? way(toThread: pool, owners) : .here
         }
     }
 
     private func way(toThread name: String, _ owners: any ThreadOwners) -> CommandWay {
-        let isKnown = (try? driver.group(of: name)) != nil
+        let isKnown = (try? driver.group(of: name)) != nil || isElsewhere(name)
         let group = PoolSlot.stored(ThreadGroup.name(of: name))
         switch owners.owner(of: group) {
         case .here: return .here
@@ -315,7 +291,8 @@ extension Service {
     ) throws(WireError) {
         switch target {
         case .all(let merge):
-            guard let links = try allLinks(command, session, to: owners.others) else { return }
+            let nodes = nodes(for: command, merge, session, owners)
+            guard let links = try allLinks(command, session, to: nodes) else { return }
             if found.access.mayBeLogged { noteOperation(command, found, session) }
             gather([(nil, command)] + links.map { ($0, command) }, session) {
                 [unowned self, unowned session] in
@@ -347,11 +324,25 @@ extension Service {
             let nodes = owners.others.filter { $0.threads.contains(pool) }
             guard let links = try allLinks(command, session, to: nodes) else { return }
             if found.access.mayBeLogged { noteOperation(command, found, session) }
-            gather([(nil, command)] + links.map { ($0, command) }, session) {
+            let own: [(NodeLink?, Command)] = isElsewhere(pool) ? [] : [(nil, command)]
+            gather(own + links.map { ($0, command) }, session) {
                 [unowned self, unowned session] in
                 merge.merge($0, of: links.map(\.node), command, self, session.user)
             }
         case .here, .thread, .submit, .job: break
+        }
+    }
+
+    /// The other nodes for a command to all: if it lists jobs of a pool, those that serve it.
+    private func nodes(
+        for command: Command, _ merge: NodeMerge, _ session: Session, _ owners: any ThreadOwners
+    ) -> [StoreNode] {
+        switch merge {
+        case .jobs, .failures:
+            let arguments = try? JobsArguments(command, self, session.user)
+            guard let pool = arguments?.conditions.thread else { return owners.others }
+            return owners.others.filter { $0.threads.contains(pool) }
+        default: return owners.others
         }
     }
 

@@ -8,9 +8,9 @@ internal import RESP
 extension Service {
     /// The pool that a command names; nil unless it is spread over slots.
     func spreadPool(of command: Command, at place: Int) -> String? {
-        guard !driver.spread.isEmpty else { return nil }
+        guard !spread.isEmpty else { return nil }
         let name = command.text(at: place)
-        return driver.spread.count(of: name) > 1 ? name : nil
+        return spread.count(of: name) > 1 ? name : nil
     }
 
     /// The stored name of the slot for a new job or schedule of a spread pool.
@@ -22,12 +22,12 @@ extension Service {
         if command.matches(0, "SCHEDULE") {
             // Wrong arguments are refused when the command is executed.
             let request = try? ScheduleArguments(command).definition.request
-            return driver.spread.place(of: request ?? JobRequest(thread: pool, selector: ""))
+            return spread.place(of: request ?? JobRequest(thread: pool, selector: ""))
         }
         let request =
             command.matches(0, "PERFORM")
             ? (try? PerformArguments(command, driver.wall, &recentNames))?.request : nil
-        if let request, request.slotKey != nil { return driver.spread.place(of: request) }
+        if let request, request.slotKey != nil { return spread.place(of: request) }
         // Other nodes do not find a volatile job by its number, and HTTP is sent elsewhere.
         let isBound = request?.isVolatile == true || session.isLink || session.conversation != nil
         return slotInTurn(of: pool, staysHere: isBound, owners)
@@ -38,7 +38,7 @@ extension Service {
     private func slotInTurn(
         of pool: String, staysHere: Bool, _ owners: any ThreadOwners
     ) -> String? {
-        let slots = driver.spread.slots(of: pool)
+        let slots = spread.slots(of: pool)
         let own = slots.first { owners.owner(of: $0) == .here }
         if let own, staysHere || !isBusy(pool) { return own }
         var byNode: [Int64: String] = [:]
@@ -65,7 +65,7 @@ extension Service {
         let name = command.text(at: 1)
         guard PoolSlot.isOne(name) else { return command }
         let pool = PoolSlot.shown(name)
-        let first = driver.spread.slots(of: pool).first { owners.owner(of: $0) == .here }
+        let first = spread.slots(of: pool).first { owners.owner(of: $0) == .here }
         return first == PoolSlot.stored(name) ? command.naming(pool, at: 1) : nil
     }
 
@@ -76,7 +76,7 @@ extension Service {
         _ owners: any ThreadOwners
     ) throws(WireError) -> [(link: NodeLink?, command: Command)]? {
         var parts: [(link: NodeLink?, command: Command)] = []
-        for (slot, alias) in zip(driver.spread.slots(of: pool), driver.spread.aliases(of: pool)) {
+        for (slot, alias) in zip(spread.slots(of: pool), spread.aliases(of: pool)) {
             let part = command.naming(alias, at: place)
             switch owners.owner(of: slot) {
             case .here: parts.append((nil, part))

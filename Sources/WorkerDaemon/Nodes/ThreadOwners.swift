@@ -13,6 +13,19 @@ enum ThreadOwner: Equatable {
     case nobody
 }
 
+/// The threads that at least one of several nodes can run.
+struct KnownThreads {
+    /// The names of threads, pools and slots.
+    let names: Set<String>
+    /// The pools among them that are spread over slots.
+    let spread: SpreadPools
+
+    init(_ names: Set<String>) {
+        self.names = names
+        spread = SpreadPools(of: names)
+    }
+}
+
 /// The owners of all threads, and the other nodes that work.
 ///
 /// Confined to the service's loop.
@@ -24,6 +37,9 @@ protocol ThreadOwners: AnyObject {
 
     /// The other nodes that live and work, in any order.
     var others: [StoreNode] { get }
+
+    /// The threads, pools and slots in the configurations of this node and the others.
+    var known: KnownThreads { get }
 
     /// How many jobs wait for threads and pools that no node can run, as of a minute ago at most.
     var forsakenJobCounts: [String: Int] { get }

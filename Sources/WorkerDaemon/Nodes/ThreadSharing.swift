@@ -28,6 +28,9 @@ final class ThreadSharing {
     private var plan: SharingPlan
     /// The daemons at the latest look.
     private(set) var nodes = StoreNodes()
+    private(set) var known: KnownThreads
+    /// The names of those in this node's configuration.
+    private let own: Set<String>
     /// The threads, pools and slots whose commands are executed here.
     private(set) var open: Set<String> = []
     /// Threads and pools on their way here or away.
@@ -56,8 +59,9 @@ final class ThreadSharing {
         self.log = log
         self.configured = configured
         forsaken = ForsakenThreads(in: driver.store, on: driver.loop)
-        plan = SharingPlan(
-            seat: seat, threads: driver.groups.flatMap(\.configuration.units))
+        own = Set(driver.groups.flatMap(\.configuration.units))
+        known = KnownThreads(own)
+        plan = SharingPlan(seat: seat, threads: Array(own))
     }
 
     /// Begins to look; no thread is open yet.
@@ -125,15 +129,20 @@ final class ThreadSharing {
             schedules.forgetPassed()
         }
         self.nodes = nodes
+        if isChanged { learnThreads() }
         for step in plan.look(nodes, open: open, at: .now) { takeStep(step) }
         if isChanged { warnOfDifferences() }
         forsaken.countInTime()
         if isChanged { whenChanged?() }
     }
 
+    private func learnThreads() {
+        let names = nodes.all.reduce(into: own) { $0.formUnion($1.threads) }
+        if names != known.names { known = KnownThreads(names) }
+    }
+
     /// Warns of threads that not all nodes can run.
     private func warnOfDifferences() {
-        let own = Set(driver.groups.flatMap(\.configuration.units))
         defer { compared = Set(others.map(\.id)) }
         for node in others where !compared.contains(node.id) {
             let other = Set(node.threads)
@@ -147,8 +156,7 @@ final class ThreadSharing {
                 "node \(node.name) has other threads in its configuration than this one: "
                     + "\(parts.joined(separator: "; ")); they go on only where they are configured")
         }
-        let known = nodes.all.reduce(into: own) { $0.formUnion($1.threads) }
-        let lost = Set(nodes.places?.threads.keys.filter { !known.contains($0) } ?? [])
+        let lost = Set(nodes.places?.threads.keys.filter { !known.names.contains($0) } ?? [])
         let new = forsaken.take(lost)
         guard !new.isEmpty else { return }
         log.warning(

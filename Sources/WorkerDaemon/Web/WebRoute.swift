@@ -81,7 +81,7 @@ struct WebRoute: Sendable {
         WebRoute(
             .get, "/api/jobs",
             .command(.jobs(limit: 0)) { request, service in
-                try JobListRequest.arguments(request) { service.driver.scheduler.isKnown($0) }
+                try JobListRequest.arguments(request) { service.isThread($0) }
             }),
         WebRoute(
             .post, "/api/jobs",
@@ -115,7 +115,7 @@ struct WebRoute: Sendable {
         WebRoute(
             .post, "/api/bulk",
             .command(.object) { request, service in
-                try BulkRequest.arguments(request) { service.driver.scheduler.isKnown($0) }
+                try BulkRequest.arguments(request) { service.isThread($0) }
             }),
         WebRoute(.get, "/api/bulk", .member("runs"), command: "BULK", "LIST"),
         WebRoute(
@@ -132,9 +132,7 @@ struct WebRoute: Sendable {
             .command(.member("groups")) { request, service in
                 try request.checkQuery(ConditionsRequest.keys)
                 var arguments = CommandArguments("FAILURES")
-                try ConditionsRequest.add(to: &arguments, of: request) {
-                    service.driver.scheduler.isKnown($0)
-                }
+                try ConditionsRequest.add(to: &arguments, of: request) { service.isThread($0) }
                 return arguments
             }),
         WebRoute(.get, "/api/threads", .member("threads"), command: "THREADS"),

@@ -19,6 +19,7 @@ import WorkerThreads
 final class TestOwners: ThreadOwners {
     let linkSecret: String
     var others: [StoreNode] = []
+    var known: KnownThreads { KnownThreads(Set(owners.keys)) }
     var forsakenJobCounts: [String: Int] = [:]
     var whenChanged: (() -> Void)?
     /// The owners by the names of groups; a thread that is not in it has none.
