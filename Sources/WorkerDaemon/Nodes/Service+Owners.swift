@@ -26,7 +26,7 @@ extension Service {
     /// Whether clients may name a thread, pool or member: this node or another one has it, or jobs
     /// of it.
     func isThread(_ name: String) -> Bool {
-        driver.scheduler.isKnown(name) || isElsewhere(name)
+        !PoolSlot.isOne(name) && (driver.scheduler.isKnown(name) || isElsewhere(name))
     }
 
     /// Whether another node that works has a thread, pool, member or slot in its configuration, and

@@ -99,4 +99,17 @@ struct `A node without threads of the others` {
             #expect(try http.get(path).status == 307)
         }
     }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `knows no thread by the name of a slot`() throws {
+        let fleet = try fleet()
+        for node in ["a", "b", "c"] {
+            let client = try fleet.connect(to: node)
+            for name: CommandArgument in ["mail#0", "mail#1", "mail#3", "mail#4", "mail/3"] {
+                #expect(try client.call("JOBS", name).errorWord == "NOTHREAD")
+                #expect(try client.call("FAILURES", name).errorWord == "NOTHREAD")
+                #expect(try client.call("BULK", "CANCEL", name).errorWord == "NOTHREAD")
+            }
+        }
+    }
 }
