@@ -33,10 +33,11 @@ extension PostgreSQLStore {
         ).first?.text(0)
     }
 
-    /// How many jobs of threads and pools have not ended, whichever daemon has them.
+    /// How many jobs of threads and pools have not ended, whichever daemon has them; also those
+    /// that are not accepted yet.
     ///
     /// - Complexity: O(those jobs): the indexes of threads have them, and those of a pool's members
-    ///   between `pool/` and `pool0`.
+    ///   between `pool/` and `pool0`. All rows of submitted jobs are read once.
     func jobCounts(of threads: [String]) throws(StoreFault) -> [String: Int] {
         var parameters = Parameters()
         parameters.add(.texts(threads))
@@ -45,7 +46,9 @@ extension PostgreSQLStore {
             """
             SELECT name, (SELECT count(*) FROM workerd.jobs WHERE held = 0 AND \(isOfThread))
                 + (SELECT count(*) FROM workerd.jobs WHERE held > 0 AND \(isOfThread))
-            FROM unnest($1::text[]) AS name
+                + coalesce(submitted.count, 0)
+            FROM unnest($1::text[]) AS name LEFT JOIN (SELECT split_part(thread, '/', 1) AS name,
+                count(*) FROM workerd.submitted GROUP BY 1) AS submitted USING (name)
             """, parameters)
         return Dictionary(uniqueKeysWithValues: found.all.map { ($0.text(0), Int($0.integer(1))) })
     }

@@ -26,9 +26,9 @@ extension PostgreSQLStore {
     func owns(_ thread: String) -> Bool { share?.includes(thread) ?? true }
 
     /// Other threads are this daemon's: other ended jobs are kept, and other submitted ones looked
-    /// for.
+    /// for, also those that were refused.
     func noteOtherThreads() {
-        submitted.low = 0
+        tryRefusedAgain()
         do throws(StoreFault) {
             try readKept()
             share?.mustReadKept = false

@@ -10,6 +10,9 @@
 //
 // A submitter that found the lock taken has inserted before it was given back. Either its
 // transaction is seen as open, or it was over by then and the look sees its row.
+//
+// If daemons share the threads, each reads the rows of its own. Those of a thread that none has, or
+// is about to have, are read by all before they sleep: the first one refuses them.
 
 internal import Jobs
 internal import Journals
@@ -111,7 +114,7 @@ extension PostgreSQLStore: SubmittedTable {
         without busy: Set<String>
     ) throws(StoreFault) -> (jobs: [SubmittedJob], pause: Duration) {
         guard let since = submitted.pollsSince else {
-            return (try read(without: busy), SubmittedState.sleepPause)
+            return (try read(without: busy, hasUnserved: true), SubmittedState.sleepPause)
         }
         // The order of these three statements matters, each with a snapshot of its own. A prepared
         // transaction has locks, and no process.
@@ -129,7 +132,7 @@ extension PostgreSQLStore: SubmittedTable {
                     AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid())
             """
         ).first?.isTrue(0)
-        let jobs = try read(without: busy)
+        let jobs = try read(without: busy, hasUnserved: true)
         guard jobs.isEmpty else { return (jobs, .zero) }
         guard isOpen == false else {
             let pauses = SubmittedState.pollPauses
@@ -140,7 +143,17 @@ extension PostgreSQLStore: SubmittedTable {
         return ([], SubmittedState.sleepPause)
     }
 
-    private func read(without busy: Set<String>) throws(StoreFault) -> [SubmittedJob] {
+    /// The condition that no daemon has the thread of a row, now or in its configuration.
+    private static let isUnserved = """
+        (NOT EXISTS (SELECT FROM workerd.threads WHERE name = split_part(thread, '/', 1))
+            AND NOT EXISTS (SELECT FROM workerd.nodes
+                WHERE split_part(thread, '/', 1) = ANY (threads)))
+        """
+
+    /// - Parameter hasUnserved: whether rows are read that no daemon has in its scope.
+    private func read(
+        without busy: Set<String>, hasUnserved: Bool = false
+    ) throws(StoreFault) -> [SubmittedJob] {
         var threads = ArrayParameter(of: .text)
         for thread in busy.sorted() { threads.append(thread) }
         var parameters = Parameters()
@@ -149,6 +162,7 @@ extension PostgreSQLStore: SubmittedTable {
         parameters.add(SubmittedState.partCountMax)
         parameters.add(SubmittedState.partByteCountMax)
         parameters.add(scope)
+        let isInScope = Self.isInScope(5)
         return try rows(
             """
             SELECT place, ticket::text, thread, selector, payload, priority, order_key,
@@ -160,7 +174,7 @@ extension PostgreSQLStore: SubmittedTable {
                 FROM (
                     SELECT * FROM workerd.submitted
                     WHERE refusal IS NULL AND place > $1::bigint AND thread <> ALL ($2::text[])
-                        AND \(Self.isInScope(5))
+                        AND \(hasUnserved ? "(\(isInScope) OR \(Self.isUnserved))" : isInScope)
                     ORDER BY place LIMIT $3::bigint
                 ) AS next_jobs
             ) AS added_up

@@ -112,4 +112,26 @@ struct `A node without threads of the others` {
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `refuses a job by SQL whose thread none has, until one has it`() throws {
+        let fleet = try TestFleet("a", "b", threads: "alpha: {}, beta: {}")
+        try fleet.waitUntil(["a": 1, "b": 1])
+        _ = try fleet.sql("SELECT workerd.perform('nowhere', 'echo', 'x')")
+        try eventually("it is refused") {
+            try fleet.sql("SELECT refusal FROM workerd.submitted")
+                == "there is no thread 'nowhere'\n"
+        }
+        try eventually("one node tells") {
+            try ["a", "b"].contains {
+                try fleet.node($0).daemon.log.contains("can't be accepted")
+            }
+        }
+        fleet.configured = "nowhere: {}"
+        try fleet.start("c")
+        try eventually("it is done") {
+            try fleet.sql("SELECT outcome FROM workerd.ended") == "1\n"
+        }
+        #expect(try fleet.sql("SELECT count(*) FROM workerd.submitted") == "0\n")
+    }
 }
