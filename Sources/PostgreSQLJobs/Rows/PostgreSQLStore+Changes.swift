@@ -54,8 +54,6 @@ extension PostgreSQLStore {
             UPDATE workerd.jobs SET held = 1, due_at = $2::bigint, released_before = 0
             WHERE id = $1::bigint
             """, parameters)
-        // An opening searches for pauses that are too long only if the clock was set back.
-        noteLatest("retried_through", at: now)
     }
 
     /// Records that all numbers below this one may have been given to jobs, kept or not.
@@ -260,9 +258,8 @@ extension PostgreSQLStore {
 
     /// Redates all jobs that were due and no longer are.
     ///
-    /// - Parameter now: the time of the clock that was set back.
+    /// - Parameter now: the time of the clock, which may have been set back.
     func keepDue(at now: Int64) throws(StoreFault) {
-        guard try takeLatest("due_through", after: now) else { return }
         var parameters = Parameters()
         parameters.add(now)
         parameters.add(scope)
@@ -276,9 +273,8 @@ extension PostgreSQLStore {
 
     /// Redates retries that would come later than a pause may last.
     ///
-    /// - Parameter now: the time of the clock that was set back.
+    /// - Parameter now: the time of the clock, which may have been set back.
     func shortenPauses(at now: Int64) throws(StoreFault) {
-        guard try takeLatest("retried_through", after: now) else { return }
         var parameters = Parameters()
         parameters.add(now)
         parameters.add(scope)

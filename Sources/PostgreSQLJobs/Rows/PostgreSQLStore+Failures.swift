@@ -68,7 +68,6 @@ extension PostgreSQLStore {
             """, parameters
         ).first.map(JobColumns.liveJob)
         guard let job else { return nil }
-        noteLatest("due_through", at: now)
         try forgetFailed(entry)
         try forgetAsked(id)
         return job
@@ -137,7 +136,6 @@ extension PostgreSQLStore {
             WHERE jobs.id = found.id
             RETURNING jobs.id, length(jobs.payload), jobs.selector
             """, parameters)
-        if fired.count > 0 { noteLatest("due_through", at: now) }
         return fired.all.map { row in
             CountedJob(
                 id: JobColumns.id(row), state: .buffered, selector: row.text(2),

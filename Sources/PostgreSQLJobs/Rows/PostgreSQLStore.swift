@@ -31,8 +31,6 @@ final class PostgreSQLStore: JournalTables {
     private var open: ServerConnection?
     /// The jobs whose row with their holder the open transaction removes.
     private var endedHolds: Set<JobID> = []
-    /// Moments of the open transaction that are kept in the settings.
-    private var latest: [String: Int64] = [:]
     /// Whether the open transaction has given names.
     private var hasNewNames = false
     /// Whether the open transaction has sent no change.
@@ -174,7 +172,6 @@ final class PostgreSQLStore: JournalTables {
         changed.removeAll()
         endedHolds.removeAll()
         recordedAttempts.removeAll()
-        latest.removeAll()
         hasNewNames = false
         share?.begin()
     }
@@ -215,16 +212,6 @@ final class PostgreSQLStore: JournalTables {
         _ number: Int64, at now: Int64, _ whenRead: @escaping (Int64) -> Void
     ) throws(StoreFault) {
         try flush()
-        for (name, moment) in latest {
-            var parameters = Parameters()
-            parameters.add(name)
-            parameters.add(moment)
-            try send(
-                """
-                INSERT INTO workerd.settings AS old (name, value) VALUES ($1::text, $2::bigint)
-                ON CONFLICT (name) DO UPDATE SET value = greatest(old.value, $2::bigint)
-                """, parameters)
-        }
         if hasNewNames { try forgetOldNames(at: now) }
         try seat.noteBatch(number, with: Self.serverTime) { sql, parameters throws(StoreFault) in
             try send(sql, parameters) { if let time = $0.first?.integer(1) { whenRead(time) } }
@@ -402,31 +389,6 @@ final class PostgreSQLStore: JournalTables {
     func limit(_ limits: StoreLimits) {
         self.limits = limits
         kept.limit(limits)
-    }
-
-    /// Notes the moment of an action whose dates depend on the clock.
-    ///
-    /// Daemons that share threads would wait for each other to write that.
-    func noteLatest(_ setting: String, at now: Int64) {
-        if share == nil { latest[setting] = max(latest[setting] ?? .min, now) }
-    }
-
-    /// Whether the action's moment is after `now`, as the clock was set back; then keeps `now`.
-    func takeLatest(_ setting: String, after now: Int64) throws(StoreFault) -> Bool {
-        guard share == nil else { return true }
-        let isNewer = latest[setting].map { $0 > now } ?? false
-        latest[setting] = nil
-        var parameters = Parameters()
-        parameters.add(setting)
-        parameters.add(now)
-        let changedCount = try rows(
-            """
-            UPDATE workerd.settings SET value = $2::bigint
-            WHERE name = $1::text AND value > $2::bigint
-            """, parameters
-        ).changedCount
-        if isNewer { latest[setting] = now }
-        return changedCount > 0 || isNewer
     }
 
     func noteNewName() { hasNewNames = true }

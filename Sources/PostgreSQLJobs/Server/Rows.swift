@@ -17,12 +17,6 @@ internal import Journals
     /// The number of rows.
     var count: Int { Int(unsafe PQntuples(handle)) }
 
-    /// The number of rows that the statement inserted, changed or deleted.
-    var changedCount: Int {
-        guard let text = unsafe PQcmdTuples(handle) else { return 0 }
-        return unsafe Int(String(cString: text)) ?? 0
-    }
-
     /// The command and its counts, such as `COMMIT` or `INSERT 0 1`.
     var tag: String {
         guard let text = unsafe PQcmdStatus(handle) else { return "" }
