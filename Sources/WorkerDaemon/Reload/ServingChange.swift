@@ -150,7 +150,8 @@ final class ServingChange {
             { $0.suspend(group: name, $1) },
             then: { [self] error in
                 guard error == nil else { return }
-                let isPausedAsWhole = group.members.allSatisfy(\.thread.isPaused)
+                // As after a restart: a new thread is paused by the name of its pool only.
+                let isPausedAsWhole = driver.isPausedByName(group.name)
                 for member in fresh.members
                 where isPausedAsWhole || group.member(named: member.name)?.thread.isPaused == true {
                     member.thread.pause()

@@ -132,6 +132,27 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `a new thread of a pool goes on although each of the others is paused`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            func reload(_ count: Int) throws {
+                try daemon.rewrite(
+                    section: "threads: { images: {}, ledger: {}, mail: { count: \(count) } }")
+                #expect(try client.reload().count == 1)
+            }
+            try reload(1)
+            try reload(2)
+            for name in ["mail/1", "mail/2"] { _ = try client.call("PAUSE", .text(name)) }
+            try reload(3)
+            let states = try ["mail/1", "mail/2", "mail/3"].map {
+                try client.call("THREAD", .text($0))["state"]?.text
+            }
+            #expect(states == ["paused", "paused", "idle"])
+            #expect(try client.call("PERFORM", "mail", "echo", "WAIT", "x").text == "x")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `threads that were replaced leave nothing behind`() throws {
         var setup = Self.setup
         setup.selectors += ", turn: { worker: true }"
