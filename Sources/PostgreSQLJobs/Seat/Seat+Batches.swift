@@ -21,8 +21,9 @@ extension Seat {
     /// Notes the number of a transaction, as its last statement but COMMIT, and forgets earlier
     /// ones.
     ///
-    /// Divides by zero, and so fails the transaction, if the seat has another epoch. The lock of
-    /// its row is kept until the end: no other daemon can raise the epoch before.
+    /// Fails the transaction if the seat has another epoch: then the row has no seat. The epoch
+    /// needs no lock: another daemon raises it only when this session is over, and a session's last
+    /// transaction is decided before.
     ///
     /// - Parameters:
     ///   - value: an expression.
@@ -46,13 +47,10 @@ extension Seat {
         }
         try send(
             """
-            WITH present AS (
-                SELECT id FROM workerd.seats
-                WHERE id = $1::bigint::integer AND epoch = $3::bigint FOR SHARE
-            ), noted AS (
-                INSERT INTO workerd.batches (seat, number)
-                SELECT id, $2::bigint FROM present RETURNING 1
-            ) SELECT 1 / count(*), \(value) FROM noted
+            INSERT INTO workerd.batches (seat, number) VALUES (
+                (SELECT id FROM workerd.seats
+                    WHERE id = $1::bigint::integer AND epoch = $3::bigint), $2::bigint)
+            RETURNING seat, \(value)
             """, parameters(epoch))
     }
 }

@@ -254,7 +254,7 @@ internal import CPostgreSQL
                 return lost
             }
             let message = field("M") ?? lastMessage
-            return ServerError(code: field("C") ?? "", message: message)
+            return ServerError(code: field("C") ?? "", message: message, table: field("t"))
         }
     }
 

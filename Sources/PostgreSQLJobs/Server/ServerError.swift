@@ -6,6 +6,8 @@ struct ServerError: Error, CustomStringConvertible {
     let code: String
     /// The server's first message, or libpq's.
     let message: String
+    /// The table whose rule a row has broken; nil for any other error.
+    var table: String?
 
     /// Of an answer that was not there in time; the statement may be done yet.
     static let lateCode = "WD003"
@@ -26,9 +28,9 @@ struct ServerError: Error, CustomStringConvertible {
     /// Whether this user lacks a right.
     var isForbidden: Bool { code == "42501" }
 
-    /// Whether a statement has found another epoch than this seat's: it has divided by zero
-    /// (`Statements.noteBatch`).
-    var isSeatLost: Bool { code == "22012" }
+    /// Whether a transaction has found another epoch than this seat's: the row of its number has no
+    /// seat (`Seat.noteBatch`).
+    var isSeatLost: Bool { code == "23502" && table == "batches" }
 
     /// Whether the server has undone the transaction for the sake of another one: it could not be
     /// put in order with it, was in a deadlock with it, or has waited too long for its lock.
