@@ -25,6 +25,8 @@ final class Sharer {
     let loss = Shared<StoreFault?>(nil)
     private let answers = Shared<[StoreAnswer]>([])
     private var lastTicket: UInt64 = 0
+    /// The session of the last look.
+    private(set) var session = 0
     private var lastNumber: UInt64
 
     init(_ database: String, attempts: String, isShared: Bool = true) throws {
@@ -108,8 +110,11 @@ final class Sharer {
         return result
     }
 
+    /// Moves a thread, as the last look has decided unless the move names another one.
     func move(_ move: ThreadMove) throws -> StoreFault? {
-        try change { .move([move], ticket: $0) }
+        var move = move
+        if move.session == 0 { move.session = session }
+        return try change { .move([move], ticket: $0) }
     }
 
     /// Moves a thread to this seat, and takes up its jobs; looks at its daemon before.
@@ -135,6 +140,7 @@ final class Sharer {
         store.askForNodes { result in found.set { $0 = result } }
         while found.get() == nil { SystemThread.yield() }
         guard let nodes = try found.get()?.get() else { throw Unexpected("there are no nodes") }
+        session = nodes.places?.session ?? 0
         return nodes
     }
 

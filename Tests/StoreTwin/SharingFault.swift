@@ -29,6 +29,6 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case forgetsPauses
     /// A schedule makes jobs also at the owner of its former thread.
     case runsAnywhere
-    /// A seat is taken in another session than that of the last look at it.
+    /// A seat is taken in another session than that of the look that decided it.
     case takesUnseen
 }

@@ -223,8 +223,9 @@ extension TwinNodeStore {
     /// All daemons, as the server shows them now; nil if it can't be asked.
     package func look() -> StoreNodes? {
         guard let session, database.hear(session) else { return nil }
-        lookedOn = session
-        return database.nodes()
+        var nodes = database.nodes()
+        nodes.places?.session = session
+        return nodes
     }
 
     /// Gives all threads back, and leaves: everything is written.
@@ -244,8 +245,10 @@ extension TwinNodeStore {
         case .claim(let queues, let ticket):
             return [claim(queues, ticket, &book, &done)]
         case .move(let moves, _):
-            let mayTake = session == lookedOn || database.fault == .takesUnseen
-            for move in moves where move.from <= 1 || move.from == seat || mayTake {
+            for move in moves
+            where move.from <= 1 || move.from == seat || move.session == session
+                || database.fault == .takesUnseen
+            {
                 if database.move(move, by: seat) { done.share.names.remove(move.thread) }
             }
         case .cancel(let id, _, let ticket):

@@ -54,8 +54,6 @@ package final class TwinNodeStore: JobStore, @unchecked Sendable {
     package let mark: UInt64
     var commands: TwinCommands
     var share = TwinShare()
-    /// The session in which it has last looked at the other daemons.
-    var lookedOn: Int?
     var pending: [StoreCommand] = []
     var beginnings: [(id: JobID, attempt: Attempt, at: Int64)] = []
     var uncommitted: [UInt64: Int] = [:]

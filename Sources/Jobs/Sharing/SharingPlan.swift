@@ -86,7 +86,9 @@ package struct SharingPlan: Sendable {
             ownerlessSince[thread] = since
             guard let rank = assignment.rank(of: seat, for: thread) else { continue }
             if rank == 0 || now - since >= Self.rankPause * (rank + 1) {
-                steps.append(.take(ThreadMove(thread, from: owner, to: seat)))
+                steps.append(
+                    .take(
+                        ThreadMove(thread, from: owner, to: seat, session: places.session)))
             }
         }
         isQuiet =

@@ -38,6 +38,8 @@ package struct ThreadPlaces: Sendable, Equatable {
     package var scheduleMoveCount: Int64 = 0
     /// For how long the server has been running.
     package var serverAge = Duration.seconds(3_600)
+    /// The number of the session in which these were read, among those of this daemon.
+    package var session = 0
 
     package init() {}
 }

@@ -66,14 +66,12 @@ extension PostgreSQLStore {
 
     /// Moves a thread to this seat whose daemon has gone; does nothing if another daemon was first.
     ///
-    /// It also does nothing if the connection is not the one of the last look, as when a batch is
-    /// made anew. The server may have restarted since: then all locks are free, also the lock of a
-    /// daemon that is still trusted.
+    /// It also does nothing if the session is not the one of the look that decided it, as when a
+    /// batch is made anew. The server may have restarted since: then all locks are free, also the
+    /// lock of a daemon that is still trusted.
     private func take(_ move: ThreadMove) throws(StoreFault) {
         if move.from > Seat.whole {
-            guard let lookedOn, lookedOn === seat.present, try endEpoch(of: move.from) else {
-                return
-            }
+            guard move.session == seat.sessionNumber, try endEpoch(of: move.from) else { return }
         }
         var parameters = Parameters()
         parameters.add(move.thread)

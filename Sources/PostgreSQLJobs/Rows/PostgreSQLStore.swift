@@ -40,8 +40,6 @@ final class PostgreSQLStore: JournalTables {
     var submitted = SubmittedState()
     /// The share that this daemon has of the threads; nil if it has all.
     var share: ThreadShare?
-    /// The connection on which this daemon has last looked at the others.
-    private(set) weak var lookedOn: ServerConnection?
     /// The transaction of which is not known whether it was committed.
     var undecided: SentCommit?
 
@@ -294,9 +292,7 @@ final class PostgreSQLStore: JournalTables {
     /// - Blocks: for the server.
     func nodes() throws(StoreFault) -> StoreNodes {
         _ = try present()
-        let nodes = try seat.nodes()
-        lookedOn = seat.present
-        return nodes
+        return try seat.nodes()
     }
 
     /// Shows other daemons another card; if the database is away, with the next look at them.

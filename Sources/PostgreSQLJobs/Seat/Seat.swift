@@ -79,8 +79,14 @@ final class Seat {
             whenLeft?()
             whenChanged?(nil)
         }
-        didSet { if let live, oldValue !== live { whenChanged?(live.socket) } }
+        didSet {
+            guard let live, oldValue !== live else { return }
+            sessionNumber += 1
+            whenChanged?(live.socket)
+        }
     }
+    /// The number of the seat's session; 0 before the first.
+    private(set) var sessionNumber = 0
     /// Called with the socket of the seat's connection, and with nil before it is closed.
     var whenChanged: ((Int32?) -> Void)? {
         didSet { if let live { whenChanged?(live.socket) } }
@@ -342,7 +348,10 @@ final class Seat {
         let connection = try connected()
         return try asking { () throws(ServerError) in
             try entry.renew(on: connection, sharing: isShared ? number : nil)
-            return try isShared ? NodeEntry.sharing(on: connection) : entry.all(on: connection)
+            guard isShared else { return try entry.all(on: connection) }
+            var nodes = try NodeEntry.sharing(on: connection)
+            nodes.places?.session = sessionNumber
+            return nodes
         }
     }
 
