@@ -150,12 +150,7 @@ final class ServingChange {
             { $0.suspend(group: name, $1) },
             then: { [self] error in
                 guard error == nil else { return }
-                // As after a restart: a new thread is paused by the name of its pool only.
-                let isPausedAsWhole = driver.isPausedByName(group.name)
-                for member in fresh.members
-                where isPausedAsWhole || group.member(named: member.name)?.thread.isPaused == true {
-                    member.thread.pause()
-                }
+                driver.pauseAgain(fresh, "before")
                 for name in driver.replace(group, by: fresh) { claim(name) }
                 driver.retire(group)
             })
