@@ -15,7 +15,7 @@ struct JournalAnswers {
     var existing: [JobID: NamedJob] = [:]
     /// The jobs that were not accepted although others of the transaction were.
     var refused: [JobID: StoreFault] = [:]
-    /// The commands that were to forget a schedule which is not there.
+    /// The faults of commands that found no schedule to forget, by their tickets.
     var undropped: [UInt64: StoreFault] = [:]
     /// The delayed jobs that each command which asks for some has read at its place.
     ///

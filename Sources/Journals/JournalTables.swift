@@ -107,8 +107,7 @@ package protocol JournalTables: AnyObject {
     ) throws(StoreFault)
     func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault)
     func keep(_ holder: JobHolder?, of id: JobID, _ attempt: Int) throws(StoreFault)
-    /// The threads of schedules, by their names; no other daemon changes them until the end of the
-    /// transaction.
+    /// Reads the threads of schedules, and locks the schedules until the end of the transaction.
     func threads(ofSchedules names: Set<String>) throws(StoreFault) -> [String: String]
     func keep(_ record: ScheduleRecord) throws(StoreFault)
     func dropSchedule(_ name: String) throws(StoreFault)

@@ -87,7 +87,7 @@ extension JournalWriter {
         if let holder = holders[id] { try store.keep(holder, of: id, attempt.number) }
     }
 
-    /// Keeps the jobs of schedules, but of none that is gone or has another thread.
+    /// Keeps the jobs of schedules; refuses each whose schedule is gone or has another thread.
     private func write(
         _ runs: [MadeRun], to store: any JournalTables, at now: Int64,
         _ answers: inout JournalAnswers

@@ -40,7 +40,7 @@ package enum ScheduleColumns {
             definition, isFromCommand: row.isTrue(1), progress: progress(row, from: 20))
     }
 
-    /// The columns of a schedule that its owner may not know.
+    /// The columns that another daemon may have changed since the schedule was read.
     package static let stored = "name, thread, since, through, last_run_at, last_job"
 
     /// The schedule of a row with these columns.

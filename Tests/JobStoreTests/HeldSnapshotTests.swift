@@ -89,7 +89,7 @@ struct `A database with a long transaction` {
                 } - opening)
         }
         #expect(counts[2] * 2 < counts[0] * 3, "it looked at \(counts)")
-        // A row that each of them changes has as many versions; the next one looks at all.
+        // A row that each transaction changes has as many versions, and each change reads them all.
         let changes = try settingsChanges() - settingsBefore
         #expect(changes < Int(Self.jobCount) / 2, "settings have changed \(changes) times")
         try session.run("COMMIT")

@@ -1,5 +1,5 @@
-// A schedule that gets a thread of another daemon: the former owner may not know that yet, and its
-// runs and changes must have no effect.
+// A schedule that gets a thread of another daemon. The runs and changes of its former owner, which
+// may not know that yet, must have no effect.
 
 import Jobs
 import Kernel
@@ -34,12 +34,11 @@ struct `A schedule in a shared database` {
         try PostgreSQLServer.run(text, at: address)
     }
 
-    /// Does something that waits for a transaction, until that is over.
+    /// Does something during a transaction of another session, which ends when a daemon waits.
     private func during(_ transaction: String, _ body: () throws -> Void) throws {
         let session = try SQLSession(at: address)
         try session.run("BEGIN; \(transaction)")
         try body()
-        // Until a daemon waits.
         while try sql(
             """
             SELECT count(*) > 0 FROM pg_stat_activity
@@ -86,7 +85,7 @@ struct `A schedule in a shared database` {
             #expect(try a.tell(run(a, "mail", named: name)) == nil)
             #expect(a.acceptances.map { $0.fault?.kind } == [.scheduleGone])
             #expect(try rows() == "disk|1000\nand ")
-            // Nor has the refused job got its name.
+            // The refused job has not got its name.
             #expect(try b.tell(run(b, "disk", named: name)) == nil)
             #expect(b.acceptances.map { $0.fault?.kind } == [nil])
             #expect(try rows() == "disk|1100\nand disk\n")

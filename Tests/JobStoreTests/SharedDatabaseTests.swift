@@ -371,7 +371,7 @@ struct `A database with shared threads` {
                     VALUES (\(number + 1), '\(thread)', 'echo', '', 1, 0, 0, 0, 0, false, 0, 0)
                     """)
             }
-            // One that is not accepted yet, of a thread that was served once.
+            // A job that no daemon has accepted yet, of a thread that a daemon had before.
             try sql("INSERT INTO workerd.threads (name, seat, moved) VALUES ('gone', 0, 0)")
             try sql("SELECT workerd.perform('gone', 'echo', 'x')")
             let counts = Shared<Result<[String: Int], StoreFault>?>(nil)

@@ -27,7 +27,7 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case claimsOnce
     /// The pauses of a thread stay with its owner.
     case forgetsPauses
-    /// A schedule makes jobs also at the owner of its former thread.
+    /// The owner of a schedule's former thread makes jobs of it too.
     case runsAnywhere
     /// A seat is taken in another session than that of the look that decided it.
     case takesUnseen

@@ -49,7 +49,7 @@ package struct ScheduleRecord: Hashable, Sendable {
     }
 }
 
-/// The thread of a schedule in a store, and how far it has come there.
+/// The thread and the progress of a stored schedule.
 package struct StoredSchedule: Hashable, Sendable {
     package let thread: String
     package let progress: ScheduleProgress
@@ -63,7 +63,7 @@ package struct StoredSchedule: Hashable, Sendable {
 /// That a schedule's job is made, to be recorded together with the job.
 package struct ScheduleRun: Hashable, Sendable {
     package let name: String
-    /// The thread of the schedule: if it has another one by then, there is no run.
+    /// The schedule's thread; the store refuses the run if the schedule has another one by then.
     package let thread: String
     /// All moments until this one are dealt with then.
     package let through: Int64

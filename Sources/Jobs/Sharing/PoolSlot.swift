@@ -53,8 +53,9 @@ package struct SpreadPools: Sendable, Equatable {
 
     package init() {}
 
-    /// The spread pools among the names of threads and slots, each once, as daemons tell them to
-    /// others.
+    /// Finds the spread pools among the names of threads and slots.
+    ///
+    /// - Parameter names: each name once, as in the list that a daemon shows to other daemons.
     package init(of names: some Sequence<String>) {
         for name in names where PoolSlot.isOne(name) {
             counts[PoolSlot.shown(name), default: 1] += 1

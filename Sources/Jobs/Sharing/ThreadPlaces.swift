@@ -34,11 +34,11 @@ package struct ThreadPlaces: Sendable, Equatable {
     /// The threads and pools that have a row; others never had an owner.
     package var threads: [String: Place] = [:]
     package var seats: [Int64: Seat] = [:]
-    /// How often a schedule has got another thread.
+    /// The number of times that a schedule was given another thread.
     package var scheduleMoveCount: Int64 = 0
     /// For how long the server has been running.
     package var serverAge = Duration.seconds(3_600)
-    /// The number of the session in which these were read, among those of this daemon.
+    /// The number of this daemon's session in which the places were read.
     package var session = 0
 
     package init() {}

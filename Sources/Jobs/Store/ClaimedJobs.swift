@@ -41,7 +41,7 @@ package struct ThreadMove: Sendable, Equatable {
     /// The seat that has it; its daemon gives the thread away, or has ended.
     package let from: Int64
     package let to: Int64
-    /// The session of the look that decided it (`ThreadPlaces.session`).
+    /// The session in which its daemon looked and decided the move (`ThreadPlaces.session`).
     package var session: Int
 
     package init(_ thread: String, from: Int64, to: Int64, session: Int = 0) {

@@ -111,11 +111,11 @@ package protocol JobStore: AnyObject, Sendable {
         of threads: [String],
         _ answer: @escaping @Sendable (Result<[String: Int], StoreFault>) -> Void)
 
-    /// Finds schedules, whichever daemon has them, if daemons share the threads.
+    /// Finds stored schedules by their names, also the schedules of other daemons.
     ///
-    /// Does not block.
+    /// Does not block. A store whose threads are not shared finds none.
     ///
-    /// - Parameter answer: gets those that are there by their names, on any thread.
+    /// - Parameter answer: called on any thread with the schedules that the store has.
     func askForSchedules(
         named names: [String],
         _ answer: @escaping @Sendable (Result<[String: StoredSchedule], StoreFault>) -> Void)

@@ -11,8 +11,10 @@
 package enum StoreCommand: Sendable {
     /// Keep a new job.
     case accept(NewJob)
-    /// Keep jobs of a schedule, and record that they were made; none whose name another job has,
-    /// and none if the schedule is gone or has another thread.
+    /// Keep jobs of a schedule, and record that they were made.
+    ///
+    /// The store refuses a job whose name another job has, and all jobs if the schedule is gone or
+    /// has another thread.
     case run([MadeRun])
     /// Keep a schedule.
     indirect case keepSchedule(ScheduleRecord, ticket: UInt64)

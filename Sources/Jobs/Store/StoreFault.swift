@@ -62,7 +62,7 @@ package struct StoreFault: Error, Hashable, CustomStringConvertible {
     /// The message of SQLite or PostgreSQL, or the finding of a check.
     package let detail: String
 
-    /// That the schedule of a run, or one to be forgotten, is not in the store.
+    /// The fault of a command for a schedule that is gone or has another thread.
     package static func scheduleGone(_ name: String) -> StoreFault {
         StoreFault(
             .scheduleGone, path: "schedule \(name)",

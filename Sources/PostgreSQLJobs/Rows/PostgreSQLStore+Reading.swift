@@ -33,8 +33,9 @@ extension PostgreSQLStore {
         ).first?.text(0)
     }
 
-    /// How many jobs of threads and pools have not ended, whichever daemon has them; also those
-    /// that are not accepted yet.
+    /// Counts the jobs of threads and pools that have not ended.
+    ///
+    /// It counts the jobs of all daemons, and submitted jobs that no daemon has accepted yet.
     ///
     /// - Complexity: O(those jobs): the indexes of threads have them, and those of a pool's members
     ///   between `pool/` and `pool0`. All rows of submitted jobs are read once.

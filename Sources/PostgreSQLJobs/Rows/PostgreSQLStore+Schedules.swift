@@ -23,7 +23,7 @@ extension PostgreSQLStore {
         if let before, before.definition.request.thread != record.definition.request.thread {
             try change(Self.countMove)
         }
-        // Not deleted before: another node may insert one of that name just now.
+        // One statement: after a DELETE, an INSERT fails if another node inserts the same name.
         try change(
             """
             INSERT INTO workerd.schedules (\(ScheduleColumns.all))
@@ -36,7 +36,9 @@ extension PostgreSQLStore {
             """, Self.parameters(of: record))
     }
 
-    /// Counts that a schedule has got another thread: its former owner sees that at its next look.
+    /// The statement that counts a change of a schedule's thread.
+    ///
+    /// The former owner sees the count at its next look.
     private static let countMove = """
         INSERT INTO workerd.settings AS setting (name, value)
         VALUES ('\(ServerSchema.scheduleMoves)', 1)
@@ -129,7 +131,7 @@ extension PostgreSQLStore {
     func threads(ofSchedules names: Set<String>) throws(StoreFault) -> [String: String] {
         var parameters = Parameters()
         parameters.add(.texts(names))
-        // In one order: two transactions would wait for each other's rows.
+        // All transactions lock schedules in the order of their names, which avoids deadlocks.
         let found = try rows(
             """
             SELECT name, thread FROM workerd.schedules WHERE name = ANY ($1::text[])
@@ -138,7 +140,7 @@ extension PostgreSQLStore {
         return Dictionary(uniqueKeysWithValues: found.all.map { ($0.text(0), $0.text(1)) })
     }
 
-    /// A schedule that no other node changes until the end of the transaction.
+    /// Reads a schedule, and locks its row until the end of the transaction.
     private func lockedSchedule(_ name: String) throws(StoreFault) -> ScheduleRecord? {
         var parameters = Parameters()
         parameters.add(name)

@@ -25,8 +25,9 @@ extension PostgreSQLStore {
 
     func owns(_ thread: String) -> Bool { share?.includes(thread) ?? true }
 
-    /// Other threads are this daemon's: other ended jobs are kept, and other submitted ones looked
-    /// for, also those that were refused.
+    /// Reads again what depends on this daemon's threads, as they have changed.
+    ///
+    /// That is the count of kept results, and the submitted jobs, also the refused ones.
     func noteOtherThreads() {
         tryRefusedAgain()
         do throws(StoreFault) {

@@ -11,8 +11,9 @@
 // A submitter that found the lock taken has inserted before it was given back. Either its
 // transaction is seen as open, or it was over by then and the look sees its row.
 //
-// If daemons share the threads, each reads the rows of its own. Those of a thread that none has, or
-// is about to have, are read by all before they sleep: the first one refuses them.
+// If daemons share the threads, each daemon reads the rows of its own threads. Before a daemon
+// sleeps, it also reads the rows of threads that no daemon has, or has in its configuration. The
+// first daemon that reads such a row refuses it.
 
 internal import Jobs
 internal import Journals
@@ -143,14 +144,14 @@ extension PostgreSQLStore: SubmittedTable {
         return ([], SubmittedState.sleepPause)
     }
 
-    /// The condition that no daemon has the thread of a row, now or in its configuration.
+    /// The condition that no daemon has the thread of a row, and none is configured with it.
     private static let isUnserved = """
         (NOT EXISTS (SELECT FROM workerd.threads WHERE name = split_part(thread, '/', 1))
             AND NOT EXISTS (SELECT FROM workerd.nodes
                 WHERE split_part(thread, '/', 1) = ANY (threads)))
         """
 
-    /// - Parameter hasUnserved: whether rows are read that no daemon has in its scope.
+    /// - Parameter hasUnserved: whether to read the rows of threads that no daemon has as well.
     private func read(
         without busy: Set<String>, hasUnserved: Bool = false
     ) throws(StoreFault) -> [SubmittedJob] {

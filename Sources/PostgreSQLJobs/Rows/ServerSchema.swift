@@ -32,7 +32,7 @@ enum ServerSchema {
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
         """
 
-    /// The setting that says how often a schedule has got another thread.
+    /// The setting that counts how often a schedule was given another thread.
     static let scheduleMoves = "schedule_moves"
 
     /// The channel that tells of submitted jobs.

@@ -21,9 +21,9 @@ extension Seat {
     /// Notes the number of a transaction, as its last statement but COMMIT, and forgets earlier
     /// ones.
     ///
-    /// Fails the transaction if the seat has another epoch: then the row has no seat. The epoch
-    /// needs no lock: another daemon raises it only when this session is over, and a session's last
-    /// transaction is decided before.
+    /// If the seat has another epoch, the new row lacks its seat, and the transaction fails. The
+    /// row of the seat is not locked: another daemon raises the epoch only after this session has
+    /// ended, and the server decides the last transaction of a session before it ends the session.
     ///
     /// - Parameters:
     ///   - value: an expression.

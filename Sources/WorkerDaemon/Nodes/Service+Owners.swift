@@ -1,4 +1,4 @@
-// The service's knowledge of the other nodes: the threads that there are, and the owner of each.
+// The service's knowledge of the other nodes: the threads that they have, and the owner of each.
 
 internal import Jobs
 
@@ -23,20 +23,20 @@ extension Service {
         owners?.owner(of: PoolSlot.stored(ThreadGroup.name(of: name)))
     }
 
-    /// Whether clients may name a thread, pool or member: this node or another one has it, or jobs
-    /// of it.
+    /// Whether commands may name a thread, pool or member.
+    ///
+    /// They may if a node has it in its configuration, or if this node has jobs of it.
     func isThread(_ name: String) -> Bool {
         !PoolSlot.isOne(name) && (driver.scheduler.isKnown(name) || isElsewhere(name))
     }
 
-    /// Whether another node that works has a thread, pool, member or slot in its configuration, and
-    /// this one has not.
+    /// Whether another node is configured with a thread, pool, member or slot, and this one is not.
     func isElsewhere(_ name: String) -> Bool {
         let unit = PoolSlot.stored(ThreadGroup.name(of: name))
         return (try? driver.group(of: unit)) == nil && owners?.known.names.contains(unit) == true
     }
 
-    /// The pools that are spread over slots, at this node or another one.
+    /// The pools that are spread over slots in the configuration of any node.
     var spread: SpreadPools { owners?.known.spread ?? driver.spread }
 
     /// Whether a thread or pool is one of several nodes.

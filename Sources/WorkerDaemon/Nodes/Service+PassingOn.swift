@@ -321,8 +321,8 @@ extension Service {
             }
         case .pool(let place, let merge):
             let pool = command.text(at: place)
-            let nodes = owners.others.filter { $0.threads.contains(pool) }
-            guard let links = try allLinks(command, session, to: nodes) else { return }
+            guard let links = try allLinks(command, session, to: others(serving: pool, owners))
+            else { return }
             if found.access.mayBeLogged { noteOperation(command, found, session) }
             let own: [(NodeLink?, Command)] = isElsewhere(pool) ? [] : [(nil, command)]
             gather(own + links.map { ($0, command) }, session) {
@@ -333,7 +333,9 @@ extension Service {
         }
     }
 
-    /// The other nodes for a command to all: if it lists jobs of a pool, those that serve it.
+    /// The other nodes that get a command for all nodes.
+    ///
+    /// A command that lists the jobs of a pool goes to the nodes that serve the pool.
     private func nodes(
         for command: Command, _ merge: NodeMerge, _ session: Session, _ owners: any ThreadOwners
     ) -> [StoreNode] {
@@ -341,9 +343,13 @@ extension Service {
         case .jobs, .failures:
             let arguments = try? JobsArguments(command, self, session.user)
             guard let pool = arguments?.conditions.thread else { return owners.others }
-            return owners.others.filter { $0.threads.contains(pool) }
+            return others(serving: pool, owners)
         default: return owners.others
         }
+    }
+
+    private func others(serving pool: String, _ owners: any ThreadOwners) -> [StoreNode] {
+        owners.others.filter { $0.threads.contains(pool) }
     }
 
     /// Has several nodes execute a command, and answers with one value.

@@ -29,7 +29,7 @@ final class ThreadSharing {
     /// The daemons at the latest look.
     private(set) var nodes = StoreNodes()
     private(set) var known: KnownThreads
-    /// The names of those in this node's configuration.
+    /// The names of the threads, pools and slots in this node's configuration.
     private let own: Set<String>
     /// The threads, pools and slots whose commands are executed here.
     private(set) var open: Set<String> = []

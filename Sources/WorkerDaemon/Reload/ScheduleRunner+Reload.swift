@@ -23,7 +23,7 @@ extension ScheduleRunner {
         let schedule = driver.spread.placed(schedule)
         let before = entries[schedule.name]
         guard driver.isOpen(schedule.definition.request.thread) else {
-            // It has a thread of another daemon from now on.
+            // Another daemon owns its thread, and follows it from now on.
             if let before, !before.isFromCommand { remove(before) }
             return
         }

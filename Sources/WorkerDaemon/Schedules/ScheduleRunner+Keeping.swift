@@ -68,7 +68,7 @@ extension ScheduleRunner {
             record, try CronExpression(text), try ZoneFiles.rules(zone, .system))
     }
 
-    /// Stores a schedule of the configuration; tries again with its next run if the store can't.
+    /// Stores a schedule of the configuration; its next run repeats a write that has failed.
     func keep(_ entry: ScheduleEntry) {
         let record = entry.record
         entry.isKept = false
@@ -78,7 +78,7 @@ extension ScheduleRunner {
         }
     }
 
-    /// Has the store forget a schedule, unless it is another daemon's by now.
+    /// Has the store forget a schedule, unless the schedule has another thread by now.
     func drop(_ definition: ScheduleDefinition) {
         let (name, thread) = (definition.name, definition.request.thread)
         driver.keep({ .dropSchedule(name, thread: thread, ticket: $0) }) {
@@ -119,7 +119,7 @@ extension ScheduleRunner {
     private func checkRoom(for name: String) throws(JobError) {
         if driver.isRefusing { throw JobError.shuttingDown }
         let before = entries[name]
-        // Also one that another daemon follows.
+        // Another daemon may follow a schedule of the configuration.
         if before?.isFromCommand == false || isConfigured(name) {
             throw JobError.configuredSchedule(name)
         }
@@ -157,13 +157,13 @@ extension ScheduleRunner {
             return driver.door.answer(reply, .count(0))
         }
         driver.keep({ .dropSchedule(name, thread: thread, ticket: $0) }) { [unowned self] fault in
-            // Another node has it: that one answers for it.
+            // Another node has the schedule now, and answers for it.
             let isElsewhere = fault?.kind == .scheduleGone
             if let fault, !isElsewhere {
                 return driver.door.answer(reply, .failed(.storeFailed(fault)))
             }
             unfollowed[name] = nil
-            // Not one that has come behind the command.
+            // A schedule that came after the command stays.
             if let entry = entries[name], entry.thread == thread { remove(entry) }
             driver.door.answer(reply, .count(isElsewhere ? 0 : 1))
         }

@@ -1,8 +1,7 @@
-// Schedules that pass from one daemon to another, as they are given again for a thread of that one.
-//
-// The store refuses their jobs at the former owner from then on. Already before the next run is
-// due, the look at the other daemons tells it that some schedule has passed. The new owner asks the
-// store how far the schedule has come.
+// Schedules that pass from one daemon to another. A client gives a schedule again, for a thread of
+// another daemon. From then on the store refuses the jobs that the former owner makes of it. The
+// former owner's next look at the other daemons tells it that some schedule has passed. The new
+// owner reads the progress of the schedule in the store.
 
 internal import Jobs
 internal import RunLoops
@@ -10,7 +9,7 @@ internal import RunLoops
 extension ScheduleRunner {
     // MARK: - Going
 
-    /// Follows a schedule no more that has another thread in the store, or is gone.
+    /// Stops following a schedule that has another thread in the store, or is gone.
     func forget(_ entry: ScheduleEntry) {
         let name = entry.definition.name
         guard entry.isKept, entries[name] === entry else { return }
@@ -20,12 +19,12 @@ extension ScheduleRunner {
                 + "it has another thread by now, or is gone")
     }
 
-    /// Looks which schedules have another thread in the store, and forgets them.
+    /// Finds the schedules that have another thread in the store, and stops following them.
     func forgetPassed() {
-        // Not those whose rows are on their way.
+        // A schedule whose row is being written has no other thread yet.
         let kept = entries.values.filter(\.isKept)
         find(kept.map(\.definition.name)) { [self] stored in
-            // Each of them is found out when it is due.
+            // Without an answer, a schedule that has passed is forgotten at its next run.
             guard let stored else { return }
             for entry in kept where stored[entry.definition.name]?.thread != entry.thread {
                 forget(entry)
@@ -35,13 +34,13 @@ extension ScheduleRunner {
 
     // MARK: - Coming
 
-    /// Has a schedule go on from where it is in the store: another daemon may have followed it.
+    /// Continues a schedule from its progress in the store: another daemon may have followed it.
     ///
     /// - Parameter knowsProgress: whether this daemon has followed it in the same rhythm, and may
     ///   know more than the store.
     func resume(_ entry: ScheduleEntry, knowsProgress: Bool) {
         let name = entry.definition.name
-        // No run is made before that is known.
+        // The schedule makes no job before its progress is known.
         expectAnswer(for: name)
         find([name]) { [self] stored in
             let isAwaiting = stillAwaits(name)

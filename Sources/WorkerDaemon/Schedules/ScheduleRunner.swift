@@ -18,7 +18,7 @@ internal import Wording
 final class ScheduleEntry {
     let definition: ScheduleDefinition
     let isFromCommand: Bool
-    /// Whether its row was committed: without one, it has no run.
+    /// Whether its row was committed: the store refuses the runs of a schedule without a row.
     var isKept = true
     private let zone: TimeZoneRules
     private let cron: CronExpression?
@@ -97,11 +97,11 @@ final class ScheduleRunner {
     let loop: ThreadRunLoop
     private let log: Log
     var entries: [String: ScheduleEntry] = [:]
-    /// Whether a schedule of that name is in the configuration, and another daemon may follow it.
+    /// Whether the configuration has a schedule of a name, also one that another daemon follows.
     var isConfigured: (String) -> Bool = { _ in false }
-    /// Schedules in the store that can't be followed: the threads, by name.
+    /// The threads of stored schedules that can't be followed, by the schedules' names.
     var unfollowed: [String: String] = [:]
-    /// Schedules that are not in the book yet, as their commits are awaited: the threads, by name.
+    /// The threads of schedules whose commits are awaited, by the schedules' names.
     var adding: [String: [String]] = [:]
     /// How many jobs of a schedule are on their way to the disk: it waits for them.
     private var awaited: [String: Int] = [:]
@@ -175,9 +175,7 @@ final class ScheduleRunner {
     func leave(threadsOf group: String) { for entry in entries(of: group) { remove(entry) } }
 
     private func entries(of group: String) -> [ScheduleEntry] {
-        entries.values.filter {
-            ThreadGroup.name(of: $0.thread) == group
-        }
+        entries.values.filter { ThreadGroup.name(of: $0.thread) == group }
     }
 
     private func takeOut(_ entry: ScheduleEntry) {
@@ -340,7 +338,7 @@ final class ScheduleRunner {
             if present.definition.rhythm == entry.definition.rhythm {
                 present.progress.through = max(present.progress.through, run.through)
             }
-        // That of another one failed, which was in its place.
+        // The schedule that was here before has failed to make a job, not this one.
         case .failed where present !== entry: break
         case .failed(let error):
             present.fault = error

@@ -14,8 +14,8 @@ struct OwedWakes {
     ///
     /// A thread takes some time to wake, and runs a job of no work in half the time in which it is
     /// parsed: woken at the 32nd of 64 jobs, it does not sleep again before the last. Of 16, 32 and
-    /// 48, this one makes the fewest context switches with 64 jobs outstanding. An answer of
-    /// the store brings many jobs at once: their threads are woken behind the last job.
+    /// 48, this one makes the fewest context switches with 64 jobs outstanding. An answer of the
+    /// store brings many jobs at once: their threads are woken behind the last job.
     private static let commandCountMax = 32
 
     var isEmpty: Bool { wakes.isEmpty }

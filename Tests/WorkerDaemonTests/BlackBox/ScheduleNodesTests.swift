@@ -1,4 +1,4 @@
-// A schedule that passes from one node to another, as it is given again for another thread or slot.
+// A schedule that is given again for a thread or slot of another node passes to that node.
 
 import Kernel
 import PostgreSQLServer

@@ -1,4 +1,4 @@
-// A node whose configuration lacks threads of the others: its clients name them all the same.
+// A node whose configuration lacks threads of the other nodes: its clients can name these threads.
 
 import Kernel
 import PostgreSQLServer

@@ -1,6 +1,6 @@
-// Schedules in a random history of several daemons: each is given again and again, for threads of
-// any node. No moment of a schedule has two jobs. The steps of a node are those of `ScheduleRunner`
-// in the daemon.
+// Schedules in a random history of several daemons. Each schedule is given again and again, for the
+// threads of any node. No moment of a schedule has two jobs. A node does the same steps as
+// `ScheduleRunner` in the daemon.
 
 import Jobs
 import StoreTwin
@@ -16,7 +16,7 @@ struct SimulatedSchedule {
 extension NodesSimulation {
     private static let period: Int64 = 5_000
 
-    /// Gives a schedule at a node, for a thread of that one.
+    /// Gives a node a schedule for one of its threads.
     func giveSchedule() {
         guard let node = nodes.randomElement(using: &random), !node.isFrozen, !node.isLeaving,
             let thread = node.open.sorted().randomElement(using: &random)
