@@ -40,12 +40,16 @@ package enum ScheduleColumns {
             definition, isFromCommand: row.isTrue(1), progress: progress(row, from: 20))
     }
 
-    /// The columns that another daemon may have changed since the schedule was read.
-    package static let stored = "name, thread, since, through, last_run_at, last_job"
+    /// The columns that daemons need of the schedules of others.
+    package static let stored = """
+        name, from_command, thread, selector, since, through, last_run_at, last_job
+        """
 
     /// The schedule of a row with these columns.
     package static func stored(_ row: some TableRow) -> StoredSchedule {
-        StoredSchedule(thread: row.text(1), progress: progress(row, from: 2))
+        StoredSchedule(
+            isFromCommand: row.isTrue(1), thread: row.text(2), selector: row.text(3),
+            progress: progress(row, from: 4))
     }
 
     private static func progress(_ row: some TableRow, from column: Int32) -> ScheduleProgress {

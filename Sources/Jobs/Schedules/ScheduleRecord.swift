@@ -39,6 +39,13 @@ package struct ScheduleRecord: Hashable, Sendable {
         return (Schedule.periodMillisecondsMin...Schedule.periodMillisecondsMax).contains(period)
     }
 
+    /// The schedule as other daemons need it.
+    package var stored: StoredSchedule {
+        StoredSchedule(
+            isFromCommand: isFromCommand, thread: definition.request.thread,
+            selector: definition.request.selector, progress: progress)
+    }
+
     /// A schedule that has come so far.
     package init(
         _ definition: ScheduleDefinition, isFromCommand: Bool, progress: ScheduleProgress
@@ -49,13 +56,19 @@ package struct ScheduleRecord: Hashable, Sendable {
     }
 }
 
-/// The thread and the progress of a stored schedule.
+/// A stored schedule as other daemons need it: the jobs that it makes, and its progress.
 package struct StoredSchedule: Hashable, Sendable {
+    package let isFromCommand: Bool
     package let thread: String
+    package let selector: String
     package let progress: ScheduleProgress
 
-    package init(thread: String, progress: ScheduleProgress) {
+    package init(
+        isFromCommand: Bool, thread: String, selector: String, progress: ScheduleProgress
+    ) {
+        self.isFromCommand = isFromCommand
         self.thread = thread
+        self.selector = selector
         self.progress = progress
     }
 }

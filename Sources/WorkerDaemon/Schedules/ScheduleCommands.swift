@@ -27,27 +27,42 @@ enum ScheduleCommands {
         let definition = try ScheduleArguments(command).definition
         let request = definition.request
         try session.user.check(thread: request.thread, selector: request.selector)
-        // The one that it takes the place of.
-        try check(definition.name, service, session.user)
         try service.driver.checkWords(of: definition.request)
-        service.schedules.add(service.driver.spread.placed(definition), session.reserve())
+        let placed = service.driver.spread.placed(definition)
+        let reply = session.reserve()
+        find(definition.name, service, session.user, reply) { _ in
+            service.schedules.add(placed, reply)
+        }
         return nil
     }
 
     private static func unschedule(
         _ service: Service, _ session: Session, _ command: Command
     ) throws -> RESPValue? {
-        try check(command.text(at: 1), service, session.user)
-        service.schedules.remove(command.text(at: 1), session.reserve())
+        let (name, reply) = (command.text(at: 1), session.reserve())
+        find(name, service, session.user, reply) { service.schedules.remove(name, $0, reply) }
         return nil
     }
 
-    /// Refuses a schedule that makes jobs which the user may not touch.
-    private static func check(
-        _ name: String, _ service: Service, _ user: User
-    ) throws(WireError) {
-        guard let request = service.schedules.entries[name]?.definition.request else { return }
-        try user.check(thread: request.thread, selector: request.selector)
+    /// Finds the schedule that a command changes, and refuses the command if the schedule makes
+    /// jobs that the user may not touch.
+    private static func find(
+        _ name: String, _ service: Service, _ user: User, _ reply: ReplyToken,
+        then body: @escaping (StoredSchedule?) -> Void
+    ) {
+        service.schedules.find(name) { found in
+            do {
+                let present = try found.get()
+                if let present {
+                    try user.check(thread: present.thread, selector: present.selector)
+                }
+                body(present)
+            } catch let fault as StoreFault {
+                service.answer(reply, WireError(JobError.storeFailed(fault)).reply)
+            } catch {
+                service.answer(reply, WireError(error).reply)
+            }
+        }
     }
 
     private static func schedules(

@@ -142,29 +142,38 @@ extension ScheduleRunner {
         let goesOn = before?.definition.rhythm == entry.definition.rhythm
         if let before, goesOn { entry.progress = before.progress }
         entry.living = before?.living ?? []
-        if driver.store.sharedSeat != nil { resume(entry, knowsProgress: goesOn) }
+        if driver.store.sharedSeat != nil {
+            entry.unread = goesOn ? .newer : .all
+            resume(entry)
+        }
         insert(entry)
     }
 
-    /// Follows a schedule no more; answers how many there were, when the store has forgotten it.
-    func remove(_ name: String, _ reply: ReplyToken) {
+    /// Ends a schedule; answers how many there were, when the store has forgotten it.
+    ///
+    /// - Parameter stored: as `find` has found it. It is ended also if its thread has no owner. If
+    ///   it has one, that daemon gets the same command, and the schedule counts at one of the two.
+    func remove(_ name: String, _ stored: StoredSchedule?, _ reply: ReplyToken) {
         let present = entries[name]
         if present?.isFromCommand == false {
             return driver.door.answer(reply, .failed(.configuredSchedule(name)))
         }
-        // A row in the store may belong to another node, which has the schedule configured.
-        guard let thread = adding[name]?.last ?? present?.thread ?? unfollowed[name] else {
+        // Another node may have the schedule configured, and answers for it.
+        let found = stored?.isFromCommand == true ? stored?.thread : nil
+        guard let thread = adding[name]?.last ?? found ?? present?.thread ?? unfollowed[name] else {
             return driver.door.answer(reply, .count(0))
         }
         driver.keep({ .dropSchedule(name, thread: thread, ticket: $0) }) { [unowned self] fault in
-            // Another node has the schedule now, and answers for it.
+            // Another node has ended the schedule, or has it now and answers for it.
             let isElsewhere = fault?.kind == .scheduleGone
             if let fault, !isElsewhere {
                 return driver.door.answer(reply, .failed(.storeFailed(fault)))
             }
             unfollowed[name] = nil
             // A schedule that came after the command stays.
-            if let entry = entries[name], entry.thread == thread { remove(entry) }
+            if let entry = entries[name], entry === present || entry.thread == thread {
+                remove(entry)
+            }
             driver.door.answer(reply, .count(isElsewhere ? 0 : 1))
         }
     }

@@ -23,9 +23,9 @@ extension ScheduleRunner {
     func forgetPassed() {
         // A schedule whose row is being written has no other thread yet.
         let kept = entries.values.filter(\.isKept)
-        find(kept.map(\.definition.name)) { [self] stored in
+        find(kept.map(\.definition.name)) { [self] found in
             // Without an answer, a schedule that has passed is forgotten at its next run.
-            guard let stored else { return }
+            guard let stored = try? found.get() else { return }
             for entry in kept where stored[entry.definition.name]?.thread != entry.thread {
                 forget(entry)
             }
@@ -35,23 +35,14 @@ extension ScheduleRunner {
     // MARK: - Coming
 
     /// Continues a schedule from its progress in the store: another daemon may have followed it.
-    ///
-    /// - Parameter knowsProgress: whether this daemon has followed it in the same rhythm, and may
-    ///   know more than the store.
-    func resume(_ entry: ScheduleEntry, knowsProgress: Bool) {
+    func resume(_ entry: ScheduleEntry) {
         let name = entry.definition.name
-        // The schedule makes no job before its progress is known.
         expectAnswer(for: name)
-        find([name]) { [self] stored in
+        find([name]) { [self] found in
             let isAwaiting = stillAwaits(name)
-            if let stored = stored?[name], stored.thread == entry.thread {
-                let progress = stored.progress
-                if !knowsProgress || progress.through > entry.progress.through {
-                    entry.progress = progress
-                }
-                if let last = progress.lastJob, !entry.living.contains(last) {
-                    entry.living.append(last)
-                }
+            if let found = try? found.get() {
+                let stored = found[name]
+                entry.follow(stored?.thread == entry.thread ? stored?.progress : nil)
             }
             guard !isAwaiting, let present = entries[name] else { return }
             goOn(present)
@@ -59,13 +50,27 @@ extension ScheduleRunner {
         }
     }
 
-    /// Finds schedules in the store; calls `body` with nil if it can't be read.
+    // MARK: - Looking
+
+    /// Finds the schedule of a name, whichever daemon follows it.
+    ///
+    /// - Parameter body: gets nil if there is none; called at once if this daemon has all threads.
+    func find(
+        _ name: String, then body: @escaping (Result<StoredSchedule?, StoreFault>) -> Void
+    ) {
+        let own = entries[name]?.record.stored
+        guard driver.store.sharedSeat != nil else { return body(.success(own)) }
+        find([name]) { found in body(found.map { $0[name] ?? own }) }
+    }
+
+    /// Finds schedules in the store.
     private func find(
-        _ names: [String], then body: @escaping ([String: StoredSchedule]?) -> Void
+        _ names: [String],
+        then body: @escaping (Result<[String: StoredSchedule], StoreFault>) -> Void
     ) {
         let confined = Confined(body, to: loop)
-        driver.store.askForSchedules(named: names) { [loop] result in
-            loop.perform { confined.value(try? result.get()) }
+        driver.store.askForSchedules(named: names) { [loop] found in
+            loop.perform { confined.value(found) }
         }
     }
 }

@@ -12,6 +12,13 @@ internal import RunLoops
 internal import Structures
 internal import Wording
 
+/// The part of a schedule's progress in the store that may be unknown here.
+enum UnreadProgress {
+    case all
+    /// This daemon has followed the schedule, and may know more than the store.
+    case newer
+}
+
 /// A schedule and how far it has come.
 ///
 /// Confined to the driver's thread.
@@ -20,6 +27,8 @@ final class ScheduleEntry {
     let isFromCommand: Bool
     /// Whether its row was committed: the store refuses the runs of a schedule without a row.
     var isKept = true
+    /// The progress in the store that must be read before it makes a job; nil for none.
+    var unread: UnreadProgress?
     private let zone: TimeZoneRules
     private let cron: CronExpression?
     var progress: ScheduleProgress
@@ -71,6 +80,14 @@ final class ScheduleEntry {
             fatalError("a schedule has a cron expression or a period")
         }
         return Schedule(.every(milliseconds: milliseconds, from: progress.since))
+    }
+
+    /// Takes over the progress that the store has; nil if it has none.
+    func follow(_ stored: ScheduleProgress?) {
+        defer { unread = nil }
+        guard let stored else { return }
+        if unread == .all || stored.through > progress.through { progress = stored }
+        if let last = stored.lastJob, !living.contains(last) { living.append(last) }
     }
 
     /// Follows the clock if that has been set.
@@ -252,6 +269,7 @@ final class ScheduleRunner {
 
     private func run(_ entry: ScheduleEntry, at now: Int64) {
         crowded.remove(entry.definition.name)
+        guard entry.unread == nil else { return resume(entry) }
         guard let found = found(for: entry, at: now) else { return arm(entry) }
         if entry.definition.overlap == .queue || entry.living.isEmpty || found.runs.isEmpty {
             makeJobs(found, of: entry, at: now)
@@ -377,12 +395,14 @@ final class ScheduleRunner {
 
     /// Waits for the next moment, or for room.
     func goOn(_ entry: ScheduleEntry) {
+        let now = driver.wall.unixMilliseconds()
+        guard entry.unread == nil else { return arm(entry, at: now + Self.retryMilliseconds) }
         guard let fault = entry.fault else {
             if entry.isFaultTold {
                 log.notice("schedule \(entry.definition.name): jobs can be made again")
             }
             entry.isFaultTold = false
-            entry.correct(at: driver.wall.unixMilliseconds())
+            entry.correct(at: now)
             return arm(entry)
         }
         guard !driver.isRefusing else { return }
@@ -392,7 +412,6 @@ final class ScheduleRunner {
                 "schedule \(entry.definition.name): no job could be made, the run counts as "
                     + "missed: \(fault)")
         }
-        let now = driver.wall.unixMilliseconds()
         // A thread or selector that is not there is looked for with the next run.
         arm(
             entry,

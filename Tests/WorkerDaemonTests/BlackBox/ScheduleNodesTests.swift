@@ -152,4 +152,47 @@ struct `A schedule that passes to another node` {
         }
         #expect(try fleet.sql("SELECT from_command, thread FROM workerd.schedules") == "f|alpha\n")
     }
+
+    /// Nodes `a` and `b`; only `b` has the thread `omega`, with a schedule.
+    private func fleetOfOmega(more: String = "") throws -> TestFleet {
+        let fleet = try TestFleet("a", more: more)
+        fleet.configured = "omega: {}"
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 4, "b": 1])
+        try give(fleet.connect(to: "b"), every: 3_600_000, "omega")
+        return fleet
+    }
+
+    private func storedCount(_ fleet: TestFleet) throws -> String {
+        try fleet.sql("SELECT count(*) FROM workerd.schedules")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `ends also while its thread has no owner`() throws {
+        let fleet = try fleetOfOmega()
+        let client = try fleet.connect(to: "a")
+        try fleet.kill("b")
+        try eventually("it is gone") {
+            let answer = try client.call("UNSCHEDULE", "beat")
+            return try answer == .integer(1) && storedCount(fleet) == "0\n"
+        }
+        #expect(try client.call("UNSCHEDULE", "beat") == .integer(0))
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `stays with its owner if the user may not touch the thread there`() throws {
+        let scratch = try Scratch()
+        let ann = TestUser("ann", ["submit", "observe"], "threads: [\"alpha\"]")
+        try scratch.writeUsers([ann])
+        let fleet = try fleetOfOmega(more: "users: \"\(scratch.file("users"))\",")
+        let client = try fleet.connect(to: "a")
+        #expect(try client.call("AUTH", .text(ann.name), .text(ann.secret)).text == "OK")
+        let given = try client.call("SCHEDULE", "beat", "EVERY", 50, "alpha", "echo", "x")
+        #expect(given.errorWord == "NOPERM")
+        #expect(try client.call("UNSCHEDULE", "beat").errorWord == "NOPERM")
+        #expect(try fleet.sql("SELECT thread FROM workerd.schedules") == "omega\n")
+        #expect(
+            try client.call("SCHEDULE", "other", "EVERY", 50, "alpha", "echo", "x").text == "OK")
+        #expect(try client.call("UNSCHEDULE", "other") == .integer(1))
+    }
 }
