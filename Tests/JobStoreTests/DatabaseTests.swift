@@ -58,6 +58,7 @@ struct `A database` {
             DROP SEQUENCE workerd.node_numbers;
             DROP TABLE workerd.threads;
             DROP TABLE workerd.batches;
+            DROP TABLE workerd.queue_heads;
             DROP TABLE workerd.links;
             DROP SEQUENCE workerd.seat_numbers;
             ALTER TABLE workerd.seats DROP COLUMN attempt_mark;
@@ -73,7 +74,7 @@ struct `A database` {
                 SELECT count(*) FROM workerd.submitted;
                 SELECT count(*) FROM workerd.nodes;
                 SELECT timeline FROM workerd.seats
-                """, at: address) == "8\nt\n1\n1\n1\n")
+                """, at: address) == "9\nt\n1\n1\n1\n")
     }
 
     @Test(.timeLimit(.minutes(2)))

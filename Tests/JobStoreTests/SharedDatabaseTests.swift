@@ -137,6 +137,33 @@ struct `A database with shared threads` {
         #expect(try c.load("mail").map(\.attempt) == [2])
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `takes a thread without a look at jobs that ended under a long transaction`() throws {
+        func lookedAt() throws -> Int {
+            let count = try sql(
+                """
+                SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)
+                    + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
+                """)
+            return Int(count.filter(\.isNumber)) ?? 0
+        }
+        let a = try open("a")
+        _ = try a.take("mail", from: 1)
+        let session = try SQLSession(at: address)
+        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        for _ in 0..<41 { try a.end(a.accept(1_000, "mail")) }
+        let id = try a.accept("mail")
+        try lose(a)
+        let before = try lookedAt()
+        let b = try open("b")
+        _ = try b.take("mail", from: a.seat)
+        #expect(try b.load("mail").map(\.id) == [id])
+        b.close()
+        let count = try lookedAt() - before
+        #expect(count < 30_000)
+        try session.run("COMMIT")
+    }
+
     @Test func `counts none of a thread that was handed over`() throws {
         try withTwo { a, b in
             _ = try a.take("mail", from: 1)

@@ -97,6 +97,25 @@ final class Sharer {
         return job.id
     }
 
+    /// Accepts many jobs.
+    func accept(_ count: Int, _ thread: String) throws -> [JobID] {
+        let request = JobRequest(thread: thread, selector: "echo", payload: [7])
+        let jobs = (0..<count).map { place in
+            Job(id: JobID(lastNumber + 1 + UInt64(place)), request: request, acceptedAt: 1_000)
+        }
+        lastNumber += UInt64(count)
+        for job in jobs { store.add(.accept(NewJob(job, isParked: false))) }
+        #expect(try tell() == nil)
+        return jobs.map(\.id)
+    }
+
+    /// Ends many jobs.
+    func end(_ ids: [JobID]) throws {
+        let attempt = Attempt(number: 1, workerName: "mail", startedAt: 1_000)
+        for id in ids { store.add(.end(id, attempt, .done([]), at: 1_001)) }
+        #expect(try tell() == nil)
+    }
+
     /// Takes up the jobs of a thread.
     func claim(_ thread: String) throws -> Result<ClaimedJobs, StoreFault> {
         let queues = Priority.allCases.map { QueueName(thread: thread, priority: $0) }

@@ -33,18 +33,16 @@ struct KeptEnds {
     // Of before the opening, until all are read.
     private var earlierEnded: [RetainedJobs.Entry] = []
     private var earlierFailed: [RetainedJobs.Entry] = []
-    private(set) var earlierThrough: Int64 = 0
-    let earlierLast: Int64
-    private(set) var areAllKnown: Bool
+    private var unreadPages: Range<Int>
     /// Jobs that have ended since, which are known already.
     private var endedSince: Set<JobID> = []
 
-    init(_ limits: StoreLimits, earlierLast: Int64, named: Named) {
+    /// - Parameter earlierPageCount: how many pages of the table may have jobs.
+    init(_ limits: StoreLimits, earlierPageCount: Int, named: Named) {
         ended = .ended(within: limits)
         failed = .failed(within: limits)
-        self.earlierLast = earlierLast
+        unreadPages = 0..<earlierPageCount
         self.named = named
-        areAllKnown = earlierLast == 0
     }
 
     mutating func limit(_ limits: StoreLimits) {
@@ -107,9 +105,7 @@ struct KeptEnds {
         for entry in newlyFailed { failed.append(entry) }
         if !areAllKnown { for entry in newlyEnded + newlyFailed { endedSince.insert(entry.id) } }
         for entry in noLongerFailed {
-            if areAllKnown || endedSince.contains(entry.id)
-                || Int64(clamping: entry.id.number) > earlierLast
-            {
+            if areAllKnown || endedSince.contains(entry.id) {
                 failed.remove(entry)
             } else {
                 // It was read already, or its row is not there any more.
@@ -123,17 +119,24 @@ struct KeptEnds {
 
     // MARK: - Before the opening
 
-    /// Adds rows that were read; those of the last part end the reading.
-    mutating func addEarlier(_ rows: Rows, isLast: Bool) {
+    /// Whether all jobs of before the opening are read.
+    var areAllKnown: Bool { unreadPages.isEmpty }
+
+    /// The pages of the table that are to be read next; nil if all are read.
+    func nextPages(atMost count: Int) -> Range<Int>? {
+        areAllKnown ? nil : unreadPages.prefix(count)
+    }
+
+    /// Adds the rows of pages.
+    mutating func addEarlier(_ rows: Rows, of pages: Range<Int>) {
         for row in rows.all {
             let entry = RetainedJobs.Entry(
                 id: JobColumns.id(row), endedAt: row.integer(1), byteCount: Int(row.integer(2)))
-            earlierThrough = row.integer(0)
             guard !endedSince.contains(entry.id) else { continue }
             if row.isTrue(3) { earlierFailed.append(entry) } else { earlierEnded.append(entry) }
         }
-        guard isLast else { return }
-        areAllKnown = true
+        unreadPages = pages.upperBound..<unreadPages.upperBound
+        guard areAllKnown else { return }
         ended.prepend(Self.inOrder(earlierEnded))
         failed.prepend(Self.inOrder(earlierFailed))
         (earlierEnded, earlierFailed, endedSince) = ([], [], [])

@@ -96,21 +96,19 @@ extension PostgreSQLStore {
             "SELECT value FROM workerd.settings WHERE name = $1::text", parameters
         ).first?.integer(0)
         guard seat.epoch > 1, closed != seat.epoch - 1, try !wereSharedInOrder() else { return }
-        try countBeginnings(at: now)
+        try countBeginnings(of: Set(queues().map(\.thread)), at: now)
     }
 
-    func countBeginnings(at now: Int64) throws(StoreFault) {
+    /// The same for some threads.
+    func countBeginnings(of threads: Set<String>, at now: Int64) throws(StoreFault) {
         var parameters = Parameters()
+        parameters.add(.texts(threads.sorted()))
         parameters.add(windowCountMax)
-        parameters.add(scope)
         try change(
             """
             UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
-            FROM (
-                SELECT id, row_number() OVER (PARTITION BY thread, priority ORDER BY id) AS place
-                FROM workerd.jobs WHERE held = 0 AND \(Self.isInScope(2))
-            ) AS first
-            WHERE first.place <= $1::bigint AND jobs.id = first.id AND jobs.started_at IS NULL
+            FROM (\(Self.inTurn("ctid AS place, started_at", of: 1, limit: 2))) AS first
+            WHERE jobs.ctid = first.place AND first.started_at IS NULL
             """, parameters)
         parameters = Parameters()
         parameters.add(now)
@@ -127,12 +125,19 @@ extension PostgreSQLStore {
     /// Forgets when attempts have begun that are over, once they are counted: the next ones may
     /// begin without a record, and a daemon that takes over counts one for them.
     func forgetBeginnings() throws(StoreFault) {
+        try forgetBeginnings(of: Set(queues().map(\.thread)))
+    }
+
+    /// The same for some threads.
+    func forgetBeginnings(of threads: Set<String>) throws(StoreFault) {
         var parameters = Parameters()
-        parameters.add(scope)
+        parameters.add(.texts(threads.sorted()))
+        parameters.add(nil as Int64?)
         try change(
             """
-            UPDATE workerd.jobs SET started_at = NULL, worker = NULL
-            WHERE held = 0 AND started_at IS NOT NULL AND \(Self.isInScope(1))
+            UPDATE workerd.jobs AS jobs SET started_at = NULL, worker = NULL
+            FROM (\(Self.inTurn("ctid AS place, started_at", of: 1, limit: 2))) AS job
+            WHERE jobs.ctid = job.place AND job.started_at IS NOT NULL
             """, parameters)
     }
 

@@ -5,6 +5,8 @@ internal import Jobs
 extension PostgreSQLStore {
     /// The number of earlier ended jobs that are read at once after a lost answer.
     static let readCount = 1_000
+    /// How many rows a page of the table has, or fewer.
+    private static let rowsOfPage = 8
 
     /// Begins to read the ended jobs anew.
     func readKept() throws(StoreFault) {
@@ -12,23 +14,28 @@ extension PostgreSQLStore {
         parameters.add(scope)
         let row = try rows(
             """
-            SELECT coalesce(max(id), 0), count(kept_until),
-                coalesce(sum(length(result)) FILTER (WHERE kept_until IS NOT NULL), 0)::bigint
-            FROM workerd.ended WHERE \(Self.isInScope(1))
+            SELECT pg_relation_size('workerd.ended') / current_setting('block_size')::bigint,
+                count(*), coalesce(sum(length(result)), 0)::bigint
+            FROM workerd.ended WHERE kept_until IS NOT NULL AND \(Self.isInScope(1))
             """, parameters
         ).first
         kept = KeptEnds(
-            limits, earlierLast: row?.integer(0) ?? 0,
+            limits, earlierPageCount: Int(row?.integer(0) ?? 0),
             named: KeptEnds.Named(
                 count: Int(row?.integer(1) ?? 0), byteCount: Int(row?.integer(2) ?? 0)))
     }
 
+    /// Reads the ended jobs in some pages of the table.
+    ///
+    /// The time of a step is limited by the number of its pages. If a long transaction is open, an
+    /// index may have millions of entries of jobs that were dropped between two that are kept.
     func readEnded(atMost limit: Int) throws(StoreFault) -> Bool {
-        guard !kept.areAllKnown else { return false }
+        guard let pages = kept.nextPages(atMost: max(1, limit / Self.rowsOfPage)) else {
+            return false
+        }
         var parameters = Parameters()
-        parameters.add(kept.earlierThrough)
-        parameters.add(kept.earlierLast)
-        parameters.add(limit)
+        parameters.add("(\(pages.lowerBound),0)")
+        parameters.add("(\(pages.upperBound),0)")
         parameters.add(scope)
         let rows = try rows(
             """
@@ -36,11 +43,10 @@ extension PostgreSQLStore {
                 (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
                 outcome IN (2, 3)
             FROM workerd.ended
-            WHERE id > $1::bigint AND id <= $2::bigint AND kept_until IS NULL
-                AND \(Self.isInScope(4))
-            ORDER BY id LIMIT $3::bigint
+            WHERE ctid >= $1::text::tid AND ctid < $2::text::tid AND kept_until IS NULL
+                AND \(Self.isInScope(3))
             """, parameters)
-        kept.addEarlier(rows, isLast: rows.count < limit)
+        kept.addEarlier(rows, of: pages)
         return !kept.areAllKnown
     }
 }

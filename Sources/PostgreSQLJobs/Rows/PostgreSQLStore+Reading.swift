@@ -65,8 +65,9 @@ extension PostgreSQLStore {
     func inTurn(
         _ queue: QueueName, after id: JobID, limit: Int, byteCount: Int
     ) throws(StoreFault) -> JobBatch {
+        heads.load(queue.thread)
         var parameters = Self.parameters(of: queue)
-        parameters.add(id.number)
+        parameters.add(max(Int64(clamping: id.number), heads.number(of: queue.thread) - 1))
         return try batch("held = 0", "id > $3::bigint", "id", parameters, limit, byteCount)
     }
 
@@ -149,7 +150,9 @@ extension PostgreSQLStore {
     func listInTurn(
         _ queue: QueueName, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
-        try list("held = 0", queue, in: span, limit: limit)
+        var span = span
+        span.after = max(span.after, JobID(UInt64(max(1, heads.number(of: queue.thread)) - 1)))
+        return try list("held = 0", queue, in: span, limit: limit)
     }
 
     /// The first delayed or buffered jobs of a queue in a span, without their payloads.

@@ -117,10 +117,17 @@ extension PostgreSQLStore {
 
     // MARK: - Taking over
 
+    /// How long a statement may take that reads all jobs of a thread: millions may wait.
+    private static let takingPatience = Duration.seconds(30)
+
     func take(_ queues: [QueueName], at now: Int64) throws(StoreFault) -> TakenJobs {
         guard let thread = queues.first?.thread else {
             preconditionFailure("a thread has queues")
         }
+        let connection = try present()
+        let patience = connection.patience
+        connection.patience = Self.takingPatience
+        defer { connection.patience = patience }
         let group = ThreadGroup.name(of: thread)
         var taken = TakenJobs(of: thread)
         if try recover(group, at: now) { taken.nextNumber = try takeNumbers(isAnnounced: true) }
@@ -164,8 +171,9 @@ extension PostgreSQLStore {
         guard moved != .not else { return false }
         share?.narrowed = group
         defer { share?.narrowed = nil }
-        if moved == .takenOver { try countBeginnings(at: now) }
-        try forgetBeginnings()
+        let names = try threadNames(of: group)
+        if moved == .takenOver { try countBeginnings(of: names, at: now) }
+        try forgetBeginnings(of: names)
         _ = try endAsked(at: now)
         try keepDue(at: now)
         try shortenPauses(at: now)
@@ -181,12 +189,19 @@ extension PostgreSQLStore {
     private func counts(
         of thread: String
     ) throws(StoreFault) -> [QueueName: [String: [JobState: JobAmount]]] {
+        let columns = "priority, held, selector, length(payload) AS byte_count"
         var parameters = Parameters()
-        parameters.add(thread)
+        parameters.add(.texts([thread]))
+        parameters.add(nil as Int64?)
         let found = try rows(
             """
-            SELECT priority, held, selector, count(*), coalesce(sum(length(payload)), 0)::bigint
-            FROM workerd.jobs WHERE thread = $1::text GROUP BY priority, held, selector
+            SELECT priority, held, selector, count(*), coalesce(sum(byte_count), 0)::bigint
+            FROM (
+                \(Self.inTurn(columns, of: 1, limit: 2))
+                UNION ALL
+                SELECT \(columns) FROM workerd.jobs
+                WHERE held > 0 AND thread = ANY ($1::text[])
+            ) AS jobs GROUP BY priority, held, selector
             """, parameters)
         var counts: [QueueName: [String: [JobState: JobAmount]]] = [:]
         for row in found.all {
@@ -220,10 +235,8 @@ extension PostgreSQLStore {
         parameters.add(ThreadShare.numberCount)
         let end = try rows(
             """
-            UPDATE workerd.settings SET value = ((greatest(value,
-                (SELECT coalesce(max(id), 0) + 1 FROM workerd.jobs),
-                (SELECT coalesce(max(id), 0) + 1 FROM workerd.ended)) - 1) / $1::bigint + 2)
-                * $1::bigint
+            UPDATE workerd.settings
+            SET value = ((\(Self.nextNumber) - 1) / $1::bigint + 2) * $1::bigint
             WHERE name = 'next_id' RETURNING value
             """, parameters
         ).first?.integer(0)

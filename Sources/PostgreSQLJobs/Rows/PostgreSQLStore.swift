@@ -26,6 +26,7 @@ final class PostgreSQLStore: JournalTables {
     private(set) var holds: Set<JobID> = []
     private var askedToEnd: Set<JobID> = []
     private var changed = ChangedRows()
+    var heads = QueueHeads()
     var kept: KeptEnds
     /// The connection of the open transaction; nil outside of one.
     private var open: ServerConnection?
@@ -62,7 +63,7 @@ final class PostgreSQLStore: JournalTables {
             trust.noteConnection(true)
         }
         self.limits = limits
-        kept = KeptEnds(limits, earlierLast: 0, named: KeptEnds.Named())
+        kept = KeptEnds(limits, earlierPageCount: 0, named: KeptEnds.Named())
         // Before anything is dated.
         let earliest = shared.beforeReading()
         let time = try rows("SELECT \(Self.serverTime)").first?.integer(0)
@@ -70,6 +71,7 @@ final class PostgreSQLStore: JournalTables {
         try readKept()
         // Shared threads are taken over one by one, later.
         guard !seat.isShared else { return }
+        try readHeads()
         let rows = try rows("SELECT job FROM workerd.holders")
         holds = Set(rows.all.map(JobColumns.id))
         nextNumber = try readNextNumber()
@@ -80,14 +82,18 @@ final class PostgreSQLStore: JournalTables {
 
     private func readNextNumber() throws(StoreFault) -> UInt64 {
         let row = try rows(
-            """
-            SELECT greatest((SELECT value FROM workerd.settings WHERE name = 'next_id'),
-                (SELECT coalesce(max(id), 0) + 1 FROM workerd.jobs),
-                (SELECT coalesce(max(id), 0) + 1 FROM workerd.ended))
-            """
+            "SELECT \(Self.nextNumber) FROM workerd.settings WHERE name = 'next_id'"
         ).first
         return UInt64(max(1, row?.integer(0) ?? 1))
     }
+
+    /// The expression for a number above those of all jobs, for the row of `next_id` in `settings`.
+    ///
+    /// There should be no job from that number on: it is not searched for below.
+    static let nextNumber = """
+        greatest(value, (SELECT max(id) + 1 FROM workerd.jobs WHERE id >= value),
+            (SELECT max(id) + 1 FROM workerd.ended WHERE id >= value))
+        """
 
     // MARK: - Transactions
 
@@ -146,6 +152,7 @@ final class PostgreSQLStore: JournalTables {
         seat.work.commit(number)
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
+        heads.commit()
         if share?.commit() == true { noteOtherThreads() }
     }
 
@@ -171,6 +178,7 @@ final class PostgreSQLStore: JournalTables {
         endedHolds.removeAll()
         recordedAttempts.removeAll()
         hasNewNames = false
+        heads.begin()
         share?.begin()
     }
 
@@ -211,6 +219,9 @@ final class PostgreSQLStore: JournalTables {
     ) throws(StoreFault) {
         try flush()
         if hasNewNames { try forgetOldNames(at: now) }
+        try noteHeads { sql, parameters, whenDone throws(StoreFault) in
+            try send(sql, parameters, whenDone)
+        }
         try seat.noteBatch(number, with: Self.serverTime) { sql, parameters throws(StoreFault) in
             try send(sql, parameters) { if let time = $0.first?.integer(1) { whenRead(time) } }
         }
@@ -354,6 +365,7 @@ final class PostgreSQLStore: JournalTables {
     // MARK: - The changes that come most often
 
     func accept(_ job: Job) throws(StoreFault) {
+        try noteInTurn(job)
         if changed.hasAttempt(of: job.id) { try flush() }
         changed.accept(job)
         seat.work.accept(job.id)
@@ -376,6 +388,7 @@ final class PostgreSQLStore: JournalTables {
         if askedToEnd.contains(id) { try forgetAsked(id) }
         try forgetHolder(of: id)
         changed.end(id, attempt, outcome, at: now)
+        heads.end()
         seat.work.end(id)
         try flushIfFull()
     }

@@ -8,7 +8,7 @@ enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
         tables + notes + views, submitting, nodes, timelines, sharing, encryptedLinks,
-        slots, batches,
+        slots, batches, heads,
     ]
 
     /// The version that this program makes.
@@ -211,6 +211,22 @@ enum ServerSchema {
             'The numbers of the latest transactions of each daemon.'
         """,
         "COMMENT ON COLUMN workerd.seats.batch IS 'The number of its transactions at the taking.'",
+    ]
+
+    private static let heads = [
+        """
+        CREATE TABLE workerd.queue_heads (
+            thread text COLLATE "C" NOT NULL PRIMARY KEY,
+            number bigint NOT NULL)
+        """,
+        """
+        COMMENT ON TABLE workerd.queue_heads IS
+            'For each thread, a number below which it has no job with held = 0.'
+        """,
+        """
+        INSERT INTO workerd.queue_heads (thread, number)
+        SELECT DISTINCT thread, 0 FROM workerd.jobs
+        """,
     ]
 
     /// The documentation of the columns, in the database itself.
