@@ -27,8 +27,8 @@ extension Book {
         /// place.
         var isInSequence: Bool
         var isCancelAsked = false
-        /// Whether a cancel is on its way, and not answered.
-        var isCancelUnanswered = false
+        /// How many cancels are on their way, and not answered.
+        var unansweredCancelCount = 0
         /// Whether two were on their way at once: either of them may have taken it back.
         var isCancelAskedTwice = false
         /// Whether it was answered that it runs and was asked to end: then it never begins anew.
@@ -83,8 +83,8 @@ extension Book {
 
         /// Notes that a client asks to cancel it.
         mutating func askToCancel() {
-            if isCancelUnanswered { isCancelAskedTwice = true }
-            isCancelUnanswered = true
+            if unansweredCancelCount > 0 { isCancelAskedTwice = true }
+            unansweredCancelCount += 1
         }
 
         /// Takes note that it runs again, if that was asked for.

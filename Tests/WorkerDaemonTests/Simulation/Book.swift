@@ -228,8 +228,8 @@ struct Book {
                     return
                 }
                 entry.goesByWall = entry.attempt == 0
-                let isCancelUnanswered = entry.isCancelUnanswered
-                entry.isCancelUnanswered = false
+                let isCancelUnanswered = entry.unansweredCancelCount > 0
+                entry.unansweredCancelCount = 0
                 entry.isCancelAskedTwice = false
                 entry.deadline = .max
                 switch entry.state {

@@ -213,7 +213,7 @@ extension Simulation {
         let wallNow = world.clock.milliseconds + book.wallShift
         try book.change(token) { entry in
             var expected: Set<String>
-            entry.isCancelUnanswered = false
+            entry.unansweredCancelCount -= 1
             switch entry.state {
             case .running:
                 expected = ["requested"]
@@ -257,7 +257,7 @@ extension Simulation {
             let wallNow = world.clock.milliseconds + book.wallShift
             for token in meant where book.knows(token) {
                 try book.change(token) { entry in
-                    entry.isCancelUnanswered = false
+                    entry.unansweredCancelCount -= 1
                     switch entry.state {
                     case .delayed, .buffered, .waiting, .pausing:
                         if entry.hasExpired(atWall: wallNow, isCertain: false) {
