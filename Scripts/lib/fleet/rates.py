@@ -86,6 +86,7 @@ def rival(server, python):
 
 def hold(server, nodes, chance, seconds):
     """Prints the rate every ten seconds while another transaction is open, and a takeover's time."""
+    round_count = 300_000
     node = owner(server, nodes, "one")
     other, = [other for other in nodes if other is not node]
 
@@ -100,9 +101,12 @@ def hold(server, nodes, chance, seconds):
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs;\n")
     session.stdin.flush()
     session.stdout.readline()
-    begin = time.monotonic()
+    begin, ended = time.monotonic(), 0
     while time.monotonic() < begin + seconds:
-        print_rate("open for %d s" % (time.monotonic() - begin), 300_000)
+        print_rate("open for %d s" % (time.monotonic() - begin), round_count)
+        ended += round_count
+    print("%d jobs have ended; the database has %s" % (ended, server.sql(
+        "SELECT pg_size_pretty(pg_database_size('jobs'))")[0]))
     client, begin = other.connect(chance), time.monotonic()
     node.kill()
 
