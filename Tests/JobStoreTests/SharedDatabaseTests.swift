@@ -164,6 +164,26 @@ struct `A database with shared threads` {
         try session.run("COMMIT")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `finds all jobs of a thread that a daemon had long before`() throws {
+        let (a, b, c) = (try open("a"), try open("b"), try open("c"))
+        defer {
+            a.close()
+            c.close()
+        }
+        _ = try a.take("mail", from: 1)
+        try a.end([a.accept("mail")])
+        #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+        _ = try b.claim("mail").get()
+        // Its numbers are larger than those of the new owner from here on.
+        _ = try a.take("other", from: 1)
+        for _ in 0..<21 { try a.end(a.accept(1_000, "other")) }
+        let id = try b.accept("mail")
+        try lose(b)
+        _ = try c.take("mail", from: b.seat)
+        #expect(try c.load("mail").map(\.id) == [id])
+    }
+
     @Test func `counts none of a thread that was handed over`() throws {
         try withTwo { a, b in
             _ = try a.take("mail", from: 1)

@@ -55,9 +55,12 @@ struct QueueHeads {
     mutating func end() { endCount += 1 }
 
     /// The threads whose heads are to be noted now, and the number of the next job at least.
-    var due: (threads: [String], next: Int64)? {
+    ///
+    /// - Parameter isOwn: whether this daemon has a thread: another one may give it jobs with
+    ///   numbers that are lower.
+    func due(where isOwn: (String) -> Bool) -> (threads: [String], next: Int64)? {
         guard endCount >= Self.endCountMax, noted == nil else { return nil }
-        return (touched.sorted(), lastNumber + 1)
+        return (touched.filter(isOwn).sorted(), lastNumber + 1)
     }
 
     /// The open transaction has noted heads.
@@ -157,7 +160,7 @@ extension PostgreSQLStore {
                 """, parameters
             ) { _ in }
         }
-        guard let due = heads.due else { return }
+        guard let due = heads.due(where: owns) else { return }
         var parameters = Parameters()
         parameters.add(.texts(due.threads))
         parameters.add(1)
