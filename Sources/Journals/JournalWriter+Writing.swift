@@ -9,7 +9,8 @@ extension JournalWriter {
         _ answers: inout JournalAnswers
     ) throws(StoreFault) {
         switch commands[place] {
-        case .accept(let new): try accept(new, store)
+        case .accept(let new):
+            if try isThere(new, store, &answers) { try accept(new, store) }
         case .run(let runs): try write(runs, to: store, at: now, &answers)
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, let thread, let ticket):
@@ -19,7 +20,9 @@ extension JournalWriter {
                 answers.undropped[ticket] = .scheduleGone(name)
             }
         case .acceptOnce(let new, let claim):
-            if try giveName(claim, to: new, store, at: now, &answers) {
+            if try isThere(new, store, &answers),
+                try giveName(claim, to: new, store, at: now, &answers)
+            {
                 try accept(new, store)
             } else {
                 noteMemory(new)
@@ -130,6 +133,19 @@ extension JournalWriter {
             answers.refused[new.job.id] = error
             return false
         }
+    }
+
+    /// Whether a new job is not one that another scheduler has accepted from the store.
+    private func isThere(
+        _ new: NewJob, _ store: any JournalTables, _ answers: inout JournalAnswers
+    ) throws(StoreFault) -> Bool {
+        guard let submitted = new.submitted,
+            try store.submittedJobs?.isThere(submitted) == false
+        else { return true }
+        answers.refused[new.job.id] = StoreFault(
+            .foreignThread, path: "ticket \(submitted.ticket)",
+            detail: "another daemon has accepted it")
+        return false
     }
 
     /// Keeps a new job; one that was submitted in the store leaves its place there.

@@ -35,6 +35,9 @@ package protocol SubmittedTable: AnyObject {
 
     // MARK: - Changes, within a transaction
 
+    /// Whether a job is still to be accepted; another scheduler may have accepted it.
+    func isThere(_ job: SubmittedJob) throws(StoreFault) -> Bool
+
     /// A job is accepted.
     func remove(_ job: SubmittedJob) throws(StoreFault)
 

@@ -148,16 +148,19 @@ struct `A database with shared threads` {
             return Int(count.filter(\.isNumber)) ?? 0
         }
         let a = try open("a")
-        _ = try a.take("mail", from: 1)
+        for thread in ["mail", "quiet"] { _ = try a.take(thread, from: 1) }
+        try a.end([a.accept("quiet")])
         let session = try SQLSession(at: address)
         try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
         for _ in 0..<41 { try a.end(a.accept(1_000, "mail")) }
         let id = try a.accept("mail")
         try lose(a)
+        try sql("ANALYZE")
         let before = try lookedAt()
         let b = try open("b")
-        _ = try b.take("mail", from: a.seat)
+        for thread in ["mail", "quiet"] { _ = try b.take(thread, from: a.seat) }
         #expect(try b.load("mail").map(\.id) == [id])
+        #expect(try b.load("quiet") == [])
         b.close()
         let count = try lookedAt() - before
         #expect(count < 30_000)
@@ -185,7 +188,8 @@ struct `A database with shared threads` {
     }
 
     @Test func `counts none of a thread that was handed over`() throws {
-        try withTwo { a, b in
+        // The numbers of the second daemon are larger.
+        try withTwo { b, a in
             _ = try a.take("mail", from: 1)
             let first = try a.accept("mail")
             #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
@@ -329,17 +333,32 @@ struct `A database with shared threads` {
                 SELECT workerd.perform('mail', 'echo', 'm');
                 SELECT workerd.perform('disk', 'echo', 'd')
                 """)
-            func submitted(_ sharer: Sharer) throws -> [String] {
-                try sharer.ask({ .confirm(ticket: $0) }) { answer, _ in
-                    if case .submitted(let jobs) = answer {
-                        jobs.map(\.request.thread)
-                    } else {
-                        nil
-                    }
-                }
+            #expect(try a.submitted().map(\.request.thread) == ["mail"])
+            #expect(try b.submitted().map(\.request.thread) == ["disk"])
+        }
+    }
+
+    @Test func `refuses a submitted job that another daemon has accepted, and that job alone`()
+        throws
+    {
+        try withTwo { a, b in
+            _ = try a.take("mail", from: 1)
+            try sql("SELECT workerd.perform('mail', 'echo', 'm' || i) FROM generate_series(1, 2) i")
+            let jobs = try a.submitted()
+            func new(_ submitted: SubmittedJob, _ place: Int, of sharer: Sharer) -> NewJob {
+                let id = JobID(sharer.recovery.nextNumber + UInt64(place))
+                return NewJob(
+                    Job(id: id, request: submitted.request, acceptedAt: 0), isParked: false,
+                    from: submitted)
             }
-            #expect(try submitted(a) == ["mail"])
-            #expect(try submitted(b) == ["disk"])
+            #expect(try b.tell(.accept(new(jobs[0], 0, of: b))) == nil)
+            let both = [new(jobs[0], 0, of: a), new(jobs[1], 1, of: a)]
+            #expect(try a.tell(.accept(both[0]), .accept(both[1])) == nil)
+            #expect(a.acceptances.map(\.fault?.kind) == [.foreignThread, nil])
+            #expect(
+                try sql("SELECT convert_from(payload, 'UTF8') FROM workerd.jobs ORDER BY 1")
+                    == "m1\nm2\n")
+            #expect(try sql("SELECT count(*) FROM workerd.submitted") == "0\n")
         }
     }
 

@@ -146,6 +146,13 @@ final class Sharer {
         return taken
     }
 
+    /// The first part of submitted jobs.
+    func submitted() throws -> [SubmittedJob] {
+        try ask({ .confirm(ticket: $0) }) { answer, _ in
+            if case .submitted(let jobs) = answer { jobs } else { nil }
+        }
+    }
+
     /// The next jobs of a thread.
     func load(_ thread: String) throws -> [Job] {
         let queue = QueueName(thread: thread, priority: .normal)

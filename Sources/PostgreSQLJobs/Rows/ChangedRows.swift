@@ -141,7 +141,13 @@ struct ChangedRows {
         return parameters
     }
 
-    private static let remove = "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])"
+    /// Fails with a division by zero if a row is not there: another daemon has accepted its job.
+    private static let remove = """
+        WITH removed AS (
+            DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[]) RETURNING place
+        )
+        SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer FROM removed
+        """
 
     /// The part of a statement that finds the rows of a batch's jobs, each by its number.
     ///

@@ -68,7 +68,7 @@ extension PostgreSQLStore {
         heads.load(queue.thread)
         var parameters = Self.parameters(of: queue)
         parameters.add(max(Int64(clamping: id.number), heads.number(of: queue.thread) - 1))
-        return try batch("held = 0", "id > $3::bigint", "id", parameters, limit, byteCount)
+        return try batch(.inTurn, after: "$3::bigint", parameters, limit, byteCount)
     }
 
     /// The delayed jobs of a queue that are due next.
@@ -78,9 +78,7 @@ extension PostgreSQLStore {
         var parameters = Self.parameters(of: queue)
         parameters.add(key.dueAt)
         parameters.add(key.id.number)
-        return try batch(
-            "held = 1", "(due_at, id) > ($3::bigint, $4::bigint)", "due_at, id", parameters, limit,
-            byteCount)
+        return try batch(.due, after: "$3::bigint, $4::bigint", parameters, limit, byteCount)
     }
 
     /// The buffered jobs of a queue behind a number, in the order of their numbers.
@@ -89,8 +87,7 @@ extension PostgreSQLStore {
     ) throws(StoreFault) -> JobBatch {
         var parameters = Self.parameters(of: queue)
         parameters.add(id.number)
-        return try batch(
-            "held > 0 AND held = 2", "id > $3::bigint", "id", parameters, limit, byteCount)
+        return try batch(.held(2), after: "$3::bigint", parameters, limit, byteCount)
     }
 
     private static func parameters(of queue: QueueName) -> Parameters {
@@ -104,7 +101,7 @@ extension PostgreSQLStore {
     ///
     /// The payloads of a part are added up by the server: it sends none beyond the limit.
     private func batch(
-        _ held: String, _ place: String, _ order: String, _ parameters: Parameters, _ limit: Int,
+        _ index: QueueIndex, after place: String, _ parameters: Parameters, _ limit: Int,
         _ byteCount: Int
     ) throws(StoreFault) -> JobBatch {
         var parameters = parameters
@@ -114,15 +111,14 @@ extension PostgreSQLStore {
         let found = try rows(
             """
             SELECT \(JobColumns.live) FROM (
-                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY \(order)
+                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY \(index.place)
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
                 FROM (
-                    SELECT * FROM workerd.jobs
-                    WHERE \(held) AND thread = $1::text AND priority = $2::bigint AND \(place)
-                    ORDER BY \(order) LIMIT $\(next)::bigint
+                    SELECT * FROM workerd.jobs WHERE \(index.isBehind(place))
+                    ORDER BY \(index.order()) LIMIT $\(next)::bigint
                 ) AS next_jobs
             ) AS added_up
-            WHERE bytes_before < $\(next + 1)::bigint ORDER BY \(order)
+            WHERE bytes_before < $\(next + 1)::bigint ORDER BY \(index.place)
             """, parameters)
         var batch = JobBatch(jobs: found.all.map(JobColumns.liveJob))
         let bytes = batch.jobs.reduce(0) { $0 + $1.payload.count }
@@ -152,19 +148,18 @@ extension PostgreSQLStore {
     ) throws(StoreFault) -> [Job] {
         var span = span
         span.after = max(span.after, JobID(UInt64(max(1, heads.number(of: queue.thread)) - 1)))
-        return try list("held = 0", queue, in: span, limit: limit)
+        return try list(.inTurn, queue, in: span, limit: limit)
     }
 
     /// The first delayed or buffered jobs of a queue in a span, without their payloads.
     func listDeferred(
         _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
-        let code = state == .buffered ? "held = 2" : "held = 1"
-        return try list("held > 0 AND \(code)", queue, in: span, limit: limit)
+        try list(.held(state == .buffered ? 2 : 1), queue, in: span, limit: limit)
     }
 
     private func list(
-        _ held: String, _ queue: QueueName, in span: JobSpan, limit: Int
+        _ index: QueueIndex, _ queue: QueueName, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
         var parameters = Self.parameters(of: queue)
         parameters.add(span.after.number)
@@ -173,9 +168,8 @@ extension PostgreSQLStore {
         return try rows(
             """
             SELECT \(JobColumns.live(payload: "''::bytea")) FROM workerd.jobs
-            WHERE \(held) AND thread = $1::text AND priority = $2::bigint
-                AND id > $3::bigint AND id < $4::bigint
-            ORDER BY id \(Self.sql(span)) LIMIT $5::bigint
+            WHERE \(index.isBehind("$3::bigint")) AND \(index.isBefore("$4::bigint"))
+            ORDER BY \(index.order(Self.sql(span))) LIMIT $5::bigint
             """, parameters
         ).all.map(JobColumns.liveJob)
     }

@@ -24,6 +24,9 @@ struct SubmittedState {
     fileprivate var lookingOn: ObjectIdentifier?
     /// All rows up to this place are gone or refused.
     var low: Int64 = 0
+    /// Whether another daemon has accepted a job of the transaction that is made anew: each is
+    /// looked up in it.
+    var isContested = false
     /// Looks without a job since the latest one.
     fileprivate var emptyCount = SubmittedState.lingerCount
     /// Since when transactions are waited for that were open when the daemon went to sleep.
@@ -201,8 +204,24 @@ extension PostgreSQLStore: SubmittedTable {
 
     // MARK: - Changes
 
+    func isThere(_ job: SubmittedJob) throws(StoreFault) -> Bool {
+        guard submitted.isContested else { return true }
+        var parameters = Parameters()
+        parameters.add(job.place)
+        return try rows(
+            "SELECT place FROM workerd.submitted WHERE place = $1::bigint FOR UPDATE", parameters
+        ).first != nil
+    }
+
     func settle(_ answer: SubmittedAnswer) throws(StoreFault) {
-        for place in answer.known { remove(submitted: place) }
+        if !answer.known.isEmpty {
+            var places = ArrayParameter(of: .bigint)
+            for place in answer.known { places.append(place) }
+            var parameters = Parameters()
+            parameters.add(places)
+            try change(
+                "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])", parameters)
+        }
         for refusal in answer.refusals {
             var parameters = Parameters()
             parameters.add(refusal.place)

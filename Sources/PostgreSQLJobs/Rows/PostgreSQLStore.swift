@@ -153,6 +153,7 @@ final class PostgreSQLStore: JournalTables {
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
         heads.commit()
+        submitted.isContested = false
         if share?.commit() == true { noteOtherThreads() }
     }
 
@@ -339,6 +340,7 @@ final class PostgreSQLStore: JournalTables {
     /// The fault that an error of the server is; notes if the server has undone the transaction.
     func fault(of error: ServerError) -> StoreFault {
         if error.isUndone { isUndone = true }
+        if error.isContested { submitted.isContested = true }
         return seat.fault(of: error)
     }
 
@@ -372,9 +374,7 @@ final class PostgreSQLStore: JournalTables {
         try flushIfFull()
     }
 
-    func remove(_ job: SubmittedJob) throws(StoreFault) { remove(submitted: job.place) }
-
-    func remove(submitted place: Int64) { changed.remove(submitted: place) }
+    func remove(_ job: SubmittedJob) { changed.remove(submitted: job.place) }
 
     func start(_ id: JobID, _ attempt: Attempt) throws(StoreFault) {
         if changed.hasEnd(of: id) { try flush() }

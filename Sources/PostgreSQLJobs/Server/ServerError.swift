@@ -32,9 +32,14 @@ struct ServerError: Error, CustomStringConvertible {
     /// seat (`Seat.noteBatch`).
     var isSeatLost: Bool { code == "23502" && table == "batches" }
 
+    /// Whether another daemon has accepted a submitted job of the transaction: a division by zero
+    /// (`ChangedRows.remove`).
+    var isContested: Bool { code == "22012" }
+
     /// Whether the server has undone the transaction for the sake of another one: it could not be
-    /// put in order with it, was in a deadlock with it, or has waited too long for its lock.
-    var isUndone: Bool { ["40001", "40P01", "55P03"].contains(code) }
+    /// put in order with it, was in a deadlock with it, has waited too long for its lock, or has a
+    /// submitted job that the other one has accepted.
+    var isUndone: Bool { isContested || ["40001", "40P01", "55P03"].contains(code) }
 
     /// Whether the statement may succeed at another time: the server has no room for connections,
     /// a lock was not free, the statement was cancelled or in a deadlock.
