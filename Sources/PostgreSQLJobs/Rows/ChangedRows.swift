@@ -78,10 +78,7 @@ struct ChangedRows {
         on connection: ServerConnection, retained milliseconds: Int64,
         _ noteEnded: @escaping (Rows) -> Void
     ) throws(ServerError) {
-        if !accepted.isEmpty {
-            let (sql, parameters) = NewJobColumn.insertion(of: accepted)
-            try connection.send(sql, parameters)
-        }
+        if !accepted.isEmpty { try connection.send(Self.insert, acceptedColumns()) }
         if !submitted.isEmpty {
             var places = ArrayParameter(of: .bigint)
             for place in submitted { places.append(place) }
@@ -94,6 +91,35 @@ struct ChangedRows {
             try connection.send(Self.end, endColumns(milliseconds), noteEnded)
         }
         removeAll()
+    }
+
+    private func acceptedColumns() -> Parameters {
+        let count = accepted.count
+        var numbers = (0..<11).map { _ in ArrayParameter(of: .bigint, capacity: count) }
+        var threads = ArrayParameter(of: .text, capacity: count)
+        var selectors = ArrayParameter(of: .text, capacity: count)
+        var payloads = ArrayParameter(of: .bytea, capacity: count)
+        var keys = ArrayParameter(of: .bytea, capacity: count)
+        var carried = ArrayParameter(of: .bytea, capacity: count)
+        for job in accepted {
+            let options = job.details.options
+            let values: [Int64?] = [
+                Int64(clamping: job.id.number), Int64(job.priority.rawValue),
+                JobColumns.heldCode(of: job.state), Int64(job.retryCountMax),
+                job.timeoutMilliseconds, job.acceptedAt, job.dueAt, job.retryBlocks ? 1 : 0,
+                job.expiresAt, options.uniqueUntil, Int64(job.attempt),
+            ]
+            for place in values.indices { numbers[place].append(values[place]) }
+            threads.append(job.slot)
+            selectors.append(job.selector)
+            payloads.append(job.payload)
+            keys.append(job.key)
+            carried.append(options.carried)
+        }
+        var parameters = Parameters()
+        for column in numbers { parameters.add(column) }
+        for column in [threads, selectors, payloads, keys, carried] { parameters.add(column) }
+        return parameters
     }
 
     private func begunColumns() -> Parameters {
@@ -140,6 +166,19 @@ struct ChangedRows {
         parameters.add(milliseconds)
         return parameters
     }
+
+    private static let insert = """
+        INSERT INTO workerd.jobs (id, priority, held, retries, timeout_ms, accepted_at, due_at,
+            retry_blocks, expires_at, unique_until, attempt, thread, selector, payload, order_key,
+            carried, forgiven, released_before)
+        SELECT id, priority, held, retries, timeout_ms, accepted_at, due_at, retry_blocks <> 0,
+            expires_at, unique_until, attempt, thread, selector, payload, order_key, carried, 0, 0
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+            $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
+            $12::text[], $13::text[], $14::bytea[], $15::bytea[], $16::bytea[])
+            AS new (id, priority, held, retries, timeout_ms, accepted_at, due_at, retry_blocks,
+                expires_at, unique_until, attempt, thread, selector, payload, order_key, carried)
+        """
 
     /// Fails with a division by zero if a row is not there: another daemon has accepted its job.
     private static let remove = """

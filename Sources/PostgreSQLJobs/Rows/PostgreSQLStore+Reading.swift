@@ -68,7 +68,22 @@ extension PostgreSQLStore {
         heads.load(queue.thread)
         var parameters = Self.parameters(of: queue)
         parameters.add(max(Int64(clamping: id.number), heads.number(of: queue.thread) - 1))
-        return try batch(.inTurn, after: "$3::bigint", parameters, limit, byteCount)
+        let place = Self.isBehind("$1::text", "$2::bigint::smallint", ">", "$3::bigint")
+        return try batch(place, "priority, id", parameters, limit, byteCount)
+    }
+
+    /// The condition that a job in turn is behind a number of a queue.
+    ///
+    /// The priority and the number are compared as a row. For a comparison of the number alone, the
+    /// server may take the index of the numbers. That has the jobs of all threads, and while a
+    /// transaction of another program is open, also those that have ended.
+    static func isBehind(
+        _ thread: String, _ priority: String, _ comparison: String, _ number: String
+    ) -> String {
+        """
+        held = 0 AND thread = \(thread) AND priority <= \(priority)
+            AND (priority, id) \(comparison) (\(priority), \(number))
+        """
     }
 
     /// The delayed jobs of a queue that are due next.
@@ -78,7 +93,11 @@ extension PostgreSQLStore {
         var parameters = Self.parameters(of: queue)
         parameters.add(key.dueAt)
         parameters.add(key.id.number)
-        return try batch(.due, after: "$3::bigint, $4::bigint", parameters, limit, byteCount)
+        return try batch(
+            """
+            held = 1 AND thread = $1::text AND priority = $2::bigint
+                AND (due_at, id) > ($3::bigint, $4::bigint)
+            """, "due_at, id", parameters, limit, byteCount)
     }
 
     /// The buffered jobs of a queue behind a number, in the order of their numbers.
@@ -87,7 +106,11 @@ extension PostgreSQLStore {
     ) throws(StoreFault) -> JobBatch {
         var parameters = Self.parameters(of: queue)
         parameters.add(id.number)
-        return try batch(.held(2), after: "$3::bigint", parameters, limit, byteCount)
+        return try batch(
+            """
+            held > 0 AND thread = $1::text AND priority = $2::bigint
+                AND held <= 2 AND (held, id) > (2::smallint, $3::bigint)
+            """, "held, id", parameters, limit, byteCount)
     }
 
     private static func parameters(of queue: QueueName) -> Parameters {
@@ -101,8 +124,7 @@ extension PostgreSQLStore {
     ///
     /// The payloads of a part are added up by the server: it sends none beyond the limit.
     private func batch(
-        _ index: QueueIndex, after place: String, _ parameters: Parameters, _ limit: Int,
-        _ byteCount: Int
+        _ place: String, _ order: String, _ parameters: Parameters, _ limit: Int, _ byteCount: Int
     ) throws(StoreFault) -> JobBatch {
         var parameters = parameters
         let next = parameters.values.count + 1
@@ -111,14 +133,14 @@ extension PostgreSQLStore {
         let found = try rows(
             """
             SELECT \(JobColumns.live) FROM (
-                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY \(index.place)
+                SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY \(order)
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
                 FROM (
-                    SELECT * FROM workerd.jobs WHERE \(index.isBehind(place))
-                    ORDER BY \(index.order()) LIMIT $\(next)::bigint
+                    SELECT * FROM workerd.jobs WHERE \(place)
+                    ORDER BY \(order) LIMIT $\(next)::bigint
                 ) AS next_jobs
             ) AS added_up
-            WHERE bytes_before < $\(next + 1)::bigint ORDER BY \(index.place)
+            WHERE bytes_before < $\(next + 1)::bigint ORDER BY \(order)
             """, parameters)
         var batch = JobBatch(jobs: found.all.map(JobColumns.liveJob))
         let bytes = batch.jobs.reduce(0) { $0 + $1.payload.count }
@@ -148,18 +170,19 @@ extension PostgreSQLStore {
     ) throws(StoreFault) -> [Job] {
         var span = span
         span.after = max(span.after, JobID(UInt64(max(1, heads.number(of: queue.thread)) - 1)))
-        return try list(.inTurn, queue, in: span, limit: limit)
+        return try list("held = 0", queue, in: span, limit: limit)
     }
 
     /// The first delayed or buffered jobs of a queue in a span, without their payloads.
     func listDeferred(
         _ queue: QueueName, state: JobState, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
-        try list(.held(state == .buffered ? 2 : 1), queue, in: span, limit: limit)
+        let code = state == .buffered ? "held = 2" : "held = 1"
+        return try list("held > 0 AND \(code)", queue, in: span, limit: limit)
     }
 
     private func list(
-        _ index: QueueIndex, _ queue: QueueName, in span: JobSpan, limit: Int
+        _ held: String, _ queue: QueueName, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
         var parameters = Self.parameters(of: queue)
         parameters.add(span.after.number)
@@ -168,8 +191,9 @@ extension PostgreSQLStore {
         return try rows(
             """
             SELECT \(JobColumns.live(payload: "''::bytea")) FROM workerd.jobs
-            WHERE \(index.isBehind("$3::bigint")) AND \(index.isBefore("$4::bigint"))
-            ORDER BY \(index.order(Self.sql(span))) LIMIT $5::bigint
+            WHERE \(held) AND thread = $1::text AND priority = $2::bigint
+                AND id > $3::bigint AND id < $4::bigint
+            ORDER BY id \(Self.sql(span)) LIMIT $5::bigint
             """, parameters
         ).all.map(JobColumns.liveJob)
     }

@@ -99,8 +99,6 @@ struct QueueHeads {
 extension PostgreSQLStore {
     /// The rows of jobs in turn, each queue's from its head on.
     ///
-    /// All columns of the index of queues are compared together, for the reason in `QueueIndex`.
-    ///
     /// - Parameters:
     ///   - threads: the number of the parameter with the names of the threads.
     ///   - limit: the number of that with the most jobs of each queue; NULL for all.
@@ -110,10 +108,9 @@ extension PostgreSQLStore {
             LEFT JOIN workerd.queue_heads AS head ON head.thread = name
             CROSS JOIN generate_series(0, 2) AS lane
             CROSS JOIN LATERAL (
-                SELECT \(columns) FROM workerd.jobs WHERE held = 0
-                    AND (thread, priority, id) >= (name, lane::smallint, coalesce(head.number, 0))
-                    AND (thread, priority) <= (name, lane::smallint)
-                ORDER BY thread, priority, id LIMIT $\(limit)::bigint) AS job
+                SELECT \(columns) FROM workerd.jobs
+                WHERE \(isBehind("name", "lane::smallint", ">=", "coalesce(head.number, 0)"))
+                ORDER BY priority, id LIMIT $\(limit)::bigint) AS job
         """
     }
 

@@ -58,7 +58,7 @@ struct ArrayParameter {
 
     private let element: Element
     private var count: Int32 = 0
-    private var nullCount: Int32 = 0
+    private var hasNull = false
     private var contents: [UInt8] = []
 
     init(of element: Element, capacity: Int = 0) {
@@ -90,8 +90,7 @@ struct ArrayParameter {
         count += 1
     }
 
-    mutating func append(_ value: Bool?) {
-        guard let value else { return appendNull() }
+    mutating func append(_ value: Bool) {
         contents.append(bigEndian: 1 as Int32)
         contents.append(value ? 1 : 0)
         count += 1
@@ -99,19 +98,16 @@ struct ArrayParameter {
 
     private mutating func appendNull() {
         contents.append(bigEndian: -1 as Int32)
-        nullCount += 1
+        hasNull = true
         count += 1
     }
-
-    /// Whether each element is NULL.
-    var isAllNull: Bool { nullCount == count }
 
     /// The array: one dimension whose first index is 1.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(20 + contents.count)
         bytes.append(bigEndian: (count == 0 ? 0 : 1) as Int32)
-        bytes.append(bigEndian: (nullCount > 0 ? 1 : 0) as Int32)
+        bytes.append(bigEndian: (hasNull ? 1 : 0) as Int32)
         bytes.append(bigEndian: element.rawValue)
         if count > 0 {
             bytes.append(bigEndian: count)
