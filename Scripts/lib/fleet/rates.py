@@ -107,7 +107,7 @@ def hold(server, nodes, chance, seconds):
         print_rate("open for %d s" % (time.monotonic() - begin), round_count)
         ended += round_count
     print("%d jobs have ended; the database has %s" % (ended, server.sql(
-        "SELECT pg_size_pretty(pg_database_size('jobs'))")[0]))
+        "SELECT pg_size_pretty(pg_database_size('jobs'))")[0][0]))
     client, begin = other.connect(chance), time.monotonic()
     node.kill()
 

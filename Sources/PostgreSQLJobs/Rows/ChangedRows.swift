@@ -80,10 +80,8 @@ struct ChangedRows {
     ) throws(ServerError) {
         if !accepted.isEmpty { try connection.send(Self.insert, acceptedColumns()) }
         if !submitted.isEmpty {
-            var places = ArrayParameter(of: .bigint)
-            for place in submitted { places.append(place) }
             var parameters = Parameters()
-            parameters.add(places)
+            parameters.add(.numbers(submitted))
             try connection.send(Self.remove, parameters)
         }
         if !begun.isEmpty { try connection.send(Self.begin, begunColumns()) }

@@ -99,7 +99,7 @@ extension PostgreSQLStore {
         try countBeginnings(of: Set(queues().map(\.thread)), at: now)
     }
 
-    /// The same for some threads.
+    /// Counts an attempt of the jobs of some threads that may have begun without a record.
     func countBeginnings(of threads: Set<String>, at now: Int64) throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(.texts(threads.sorted()))
@@ -128,7 +128,7 @@ extension PostgreSQLStore {
         try forgetBeginnings(of: Set(queues().map(\.thread)))
     }
 
-    /// The same for some threads.
+    /// Forgets when attempts of the jobs of some threads have begun.
     func forgetBeginnings(of threads: Set<String>) throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(.texts(threads.sorted()))

@@ -75,8 +75,8 @@ extension PostgreSQLStore {
     /// The condition that a job in turn is behind a number of a queue.
     ///
     /// The priority and the number are compared as a row. For a comparison of the number alone, the
-    /// server may take the index of the numbers. That has the jobs of all threads, and while a
-    /// transaction of another program is open, also those that have ended.
+    /// server may read the index of the numbers. That index has the jobs of all threads. While a
+    /// transaction of another program is open, it also keeps the entries of ended jobs.
     static func isBehind(
         _ thread: String, _ priority: String, _ comparison: String, _ number: String
     ) -> String {

@@ -215,10 +215,8 @@ extension PostgreSQLStore: SubmittedTable {
 
     func settle(_ answer: SubmittedAnswer) throws(StoreFault) {
         if !answer.known.isEmpty {
-            var places = ArrayParameter(of: .bigint)
-            for place in answer.known { places.append(place) }
             var parameters = Parameters()
-            parameters.add(places)
+            parameters.add(.numbers(answer.known))
             try change(
                 "DELETE FROM workerd.submitted WHERE place = ANY ($1::bigint[])", parameters)
         }

@@ -2,9 +2,9 @@
 //
 // While a transaction of another program is open, the indexes keep the entries of all jobs that
 // have ended since. A search for the first job of a queue would read all of them. It begins at the
-// head instead. Jobs get in turn in the order of their numbers: a job that was delayed or buffered,
-// or runs again, is not in turn but due. So a head only grows. A job that is accepted with a number
-// below a head lowers it.
+// head instead. Jobs get in turn in the order of their numbers. A job that was delayed or buffered,
+// or that runs again, is due and not in turn. So a head only grows. If a job is accepted with a
+// number below the head, the head is lowered to that number.
 
 internal import Jobs
 internal import Journals
@@ -13,7 +13,7 @@ internal import Journals
 ///
 /// Changes of a transaction count only once it is committed.
 struct QueueHeads {
-    /// So many jobs end before the heads are noted again.
+    /// The number of ended jobs after which the heads are noted again.
     private static let endCountMax = 20_000
 
     /// The heads as they were read or noted.
@@ -59,7 +59,7 @@ struct QueueHeads {
     /// - Parameter isOwn: whether this daemon has a thread: another one may give it jobs with
     ///   numbers that are lower.
     func due(where isOwn: (String) -> Bool) -> (threads: [String], next: Int64)? {
-        guard endCount >= Self.endCountMax, noted == nil else { return nil }
+        guard endCount >= Self.endCountMax else { return nil }
         return (touched.filter(isOwn).sorted(), lastNumber + 1)
     }
 
@@ -100,8 +100,8 @@ extension PostgreSQLStore {
     /// The rows of jobs in turn, each queue's from its head on.
     ///
     /// - Parameters:
-    ///   - threads: the number of the parameter with the names of the threads.
-    ///   - limit: the number of that with the most jobs of each queue; NULL for all.
+    ///   - threads: the number of the parameter that has the names of the threads.
+    ///   - limit: the number of the parameter that limits the jobs of a queue; NULL for no limit.
     static func inTurn(_ columns: String, of threads: Int, limit: Int) -> String {
         """
         SELECT job.* FROM unnest($\(threads)::text[]) AS name

@@ -124,8 +124,8 @@ struct ArrayParameter {
         return array
     }
 
-    /// An array of numbers of jobs.
-    static func numbers(_ numbers: some Sequence<UInt64>) -> ArrayParameter {
+    /// An array of numbers of jobs or places.
+    static func numbers(_ numbers: some Sequence<some BinaryInteger>) -> ArrayParameter {
         var array = ArrayParameter(of: .bigint)
         for number in numbers { array.append(Int64(clamping: number)) }
         return array

@@ -151,8 +151,10 @@ extension ScheduleRunner {
 
     /// Ends a schedule; answers how many there were, when the store has forgotten it.
     ///
-    /// - Parameter stored: as `find` has found it. It is ended also if its thread has no owner. If
-    ///   it has one, that daemon gets the same command, and the schedule counts at one of the two.
+    /// A schedule ends also if its thread has no owner. An owner gets the same command: then one of
+    /// the two daemons counts the schedule.
+    ///
+    /// - Parameter stored: the schedule that `find` has found.
     func remove(_ name: String, _ stored: StoredSchedule?, _ reply: ReplyToken) {
         let present = entries[name]
         if present?.isFromCommand == false {
