@@ -17,7 +17,7 @@ extension JobScheduler {
         _ request: borrowing JobRequest, of run: ScheduleRun? = nil,
         from submitted: SubmittedJob? = nil, _ reply: ReplyToken
     ) {
-        if served.hasSlots, let slot = slot(for: request) {
+        if served.hasSlots, let slot = slot(for: request, isPlaced: submitted != nil) {
             var placed = copy request
             placed.thread = slot
             return perform(placed, of: run, from: submitted, reply)
@@ -46,8 +46,10 @@ extension JobScheduler {
 
     /// The slot of a new job for a spread pool; nil if it is the one that the request names.
     ///
-    /// A job without a key or a unique name goes to the next slot in turn that is owned here.
-    private func slot(for request: borrowing JobRequest) -> String? {
+    /// A job without a key or a unique name goes to the next slot in turn that is owned here. A
+    /// submitted one has its slot in the store. In any other slot it could be accepted twice: the
+    /// scheduler that its own slot passes to finds it there, too.
+    private func slot(for request: borrowing JobRequest, isPlaced: Bool) -> String? {
         guard let group = served.knownGroup(of: request.thread), group.slots.count > 1,
             request.thread == group.name
         else { return nil }
@@ -55,7 +57,7 @@ extension JobScheduler {
         var slot: String?
         if let key = request.slotKey {
             slot = PoolSlot.name(of: key, of: group.name, among: slots.count)
-        } else {
+        } else if !isPlaced {
             let first = group.slotTurn / Self.slotTurnCount
             group.slotTurn += 1
             for place in first..<first + slots.count {

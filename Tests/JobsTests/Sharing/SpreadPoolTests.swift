@@ -3,6 +3,7 @@
 
 import Jobs
 import StoreTwin
+import Support
 import Testing
 
 @Suite struct `A scheduler with slots of a spread pool` {
@@ -78,6 +79,18 @@ import Testing
         release("mail")
         let slots = (0..<200).map { _ in slot(submit()) }
         #expect(Set(slots) == ["mail#2", "mail#3"])
+    }
+
+    @Test func `keeps a submitted job in its slot, also while another scheduler gets it`() throws {
+        func handIn() -> JobAnswer? {
+            let request = JobRequest(thread: "mail", selector: "echo")
+            let job = SubmittedJob(place: 1, ticket: "", request: request)
+            return ask { $0.perform(request, from: job, $1) }
+        }
+        guard case .accepted(let id)? = handIn() else { throw Unexpected("it is not accepted") }
+        #expect(slot(id) == "mail")
+        release("mail")
+        guard case .failed(.foreignThread)? = handIn() else { throw Unexpected("it is accepted") }
     }
 
     @Test func `refuses jobs whose slot another scheduler has`() throws {
