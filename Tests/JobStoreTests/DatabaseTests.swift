@@ -246,9 +246,12 @@ struct `A database` {
         let start = ContinuousClock.now
         func looks(_ all: [(Duration, isHeld: Bool, age: Duration)]) -> [Bool] {
             var watch = SeatWatch()
-            return all.map { watch.look(isHeld: $0.isHeld, serverAge: $0.age, at: start + $0.0) }
+            return all.map {
+                watch.look(
+                    isHeld: $0.isHeld, isServerNew: SeatWatch.isNew($0.age), at: start + $0.0)
+            }
         }
-        let old = Duration.seconds(100)
+        let old = SeatWatch.grace
         #expect(
             looks([
                 (.zero, false, old), (.milliseconds(400), false, old),
@@ -268,13 +271,13 @@ struct `A database` {
         var watch = SeatWatch()
         let taken = (0...2).map { second in
             watch.look(
-                isHeld: false, serverAge: young, wasTakenSince: true, at: start + .seconds(second))
+                isHeld: false, isServerNew: true, wasTakenSince: true, at: start + .seconds(second))
         }
         #expect(taken == [false, false, true])
         watch = SeatWatch()
         let promoted = (0...4).map { second in
             watch.look(
-                isHeld: false, serverAge: young, isPromoted: true, at: start + .seconds(second))
+                isHeld: false, isServerNew: true, isPromoted: true, at: start + .seconds(second))
         }
         #expect(promoted == [false, false, false, false, true])
     }

@@ -119,7 +119,7 @@ package final class TwinDatabase {
             places.seats[number] = ThreadPlaces.Seat(
                 isHeld: seat.session != nil, wasTakenSince: seat.takenAt > startedAt)
         }
-        places.serverAge = .milliseconds(now - startedAt)
+        places.isServerNew = SeatWatch.isNew(.milliseconds(now - startedAt))
         nodes.places = places
         return nodes
     }

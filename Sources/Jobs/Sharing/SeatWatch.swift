@@ -16,20 +16,23 @@ package struct SeatWatch {
 
     package init() {}
 
+    /// Whether a server of this age may still wait for the owners of the locks that its start freed.
+    package static func isNew(_ serverAge: Duration) -> Bool { serverAge < grace }
+
     /// Adds a look.
     ///
     /// - Parameters:
     ///   - isHeld: whether a session holds the lock.
-    ///   - age: for how long the server has been running.
+    ///   - isServerNew: whether the server has started within `grace`.
     ///   - wasTakenSince: whether the seat was taken since the server's start: then that start has
     ///     not freed it.
     ///   - isPromoted: whether the seat was last taken on an earlier timeline.
     /// - Returns: whether the seat may be taken.
     package mutating func look(
-        isHeld: Bool, serverAge age: Duration, wasTakenSince: Bool = false,
+        isHeld: Bool, isServerNew: Bool = false, wasTakenSince: Bool = false,
         isPromoted: Bool = false, at now: ContinuousClock.Instant
     ) -> Bool {
-        guard !isHeld, wasTakenSince || isPromoted || age >= Self.grace else {
+        guard !isHeld, wasTakenSince || isPromoted || !isServerNew else {
             self = SeatWatch()
             return false
         }

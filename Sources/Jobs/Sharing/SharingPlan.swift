@@ -107,7 +107,7 @@ package struct SharingPlan: Sendable {
         for owner in owners {
             let state = places.seats[owner]
             let isFree = watches[owner, default: SeatWatch()].look(
-                isHeld: state?.isHeld ?? false, serverAge: places.serverAge,
+                isHeld: state?.isHeld ?? false, isServerNew: places.isServerNew,
                 wasTakenSince: state?.wasTakenSince ?? true,
                 isPromoted: state?.isPromoted ?? false, at: now)
             if isFree { free.insert(owner) }

@@ -36,8 +36,10 @@ package struct ThreadPlaces: Sendable, Equatable {
     package var seats: [Int64: Seat] = [:]
     /// The number of times that a schedule was given another thread.
     package var scheduleMoveCount: Int64 = 0
-    /// For how long the server has been running.
-    package var serverAge = Duration.seconds(3_600)
+    /// Whether the server has just started: the owners of its locks may come back.
+    ///
+    /// Its age would make each look another one than the look before.
+    package var isServerNew = false
     /// The number of this daemon's session in which the places were read.
     package var session = 0
 

@@ -66,7 +66,7 @@ extension NodeEntry {
                 places.seats[row.integer(1)] = ThreadPlaces.Seat(
                     isHeld: row.integer(2) == 1, wasTakenSince: row.integer(3) == 1,
                     isPromoted: row.integer(4) == 1)
-            case .server: places.serverAge = .milliseconds(row.integer(1))
+            case .server: places.isServerNew = SeatWatch.isNew(.milliseconds(row.integer(1)))
             case .schedules: places.scheduleMoveCount = row.integer(1)
             case nil: break
             }

@@ -328,7 +328,8 @@ final class Seat {
         // Tables of an older version do not tell.
         let timeline = row?.optionalInteger(3) ?? server?.timeline.number
         return watch.look(
-            isHeld: row?.isTrue(0) ?? true, serverAge: .milliseconds(row?.integer(1) ?? 0),
+            isHeld: row?.isTrue(0) ?? true,
+            isServerNew: SeatWatch.isNew(.milliseconds(row?.integer(1) ?? 0)),
             wasTakenSince: row?.isTrue(2) ?? false,
             isPromoted: timeline != server?.timeline.number, at: .now)
     }

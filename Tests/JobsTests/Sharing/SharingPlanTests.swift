@@ -104,11 +104,11 @@ import Testing
         for thread in Self.threads { fleet.place(thread, 3) }
         fleet.lose(3)
         fleet.nodes.places?.seats[3]?.wasTakenSince = false
-        for second in 0..<15 {
-            fleet.nodes.places?.serverAge = .seconds(second)
+        fleet.nodes.places?.isServerNew = true
+        for _ in 0..<15 {
             #expect(fleet.look(&plan, after: .seconds(1)) == [])
         }
-        fleet.nodes.places?.serverAge = .seconds(15)
+        fleet.nodes.places?.isServerNew = false
         for _ in 0..<2 { #expect(fleet.look(&plan) == []) }
         #expect(fleet.look(&plan).count == 4)
     }
@@ -259,7 +259,7 @@ import Testing
         #expect(look(after: 1_000) == [.take(ThreadMove("one", from: 3, to: 2))])
         // A server that has just started has freed the lock.
         nodes.places?.seats[3] = ThreadPlaces.Seat(isHeld: false, wasTakenSince: false)
-        nodes.places?.serverAge = .seconds(14)
+        nodes.places?.isServerNew = true
         #expect(look(after: 1_500) == [])
     }
 
