@@ -14,8 +14,14 @@ struct KeptEnds {
     struct Named: Equatable {
         var count = 0
         var byteCount = 0
-        /// None of them is dropped before this moment, unless there are too many bytes.
-        var nextUntil = Int64.min
+        /// None of them is kept until an earlier moment.
+        var nextUntil = Int64.max
+
+        mutating func add(_ byteCount: Int, until: Int64) {
+            count += 1
+            self.byteCount += byteCount
+            nextUntil = min(nextUntil, until)
+        }
     }
 
     private var ended: RetainedJobs
@@ -25,6 +31,7 @@ struct KeptEnds {
     // Of the open transaction.
     private var newlyEnded: [RetainedJobs.Entry] = []
     private var newlyFailed: [RetainedJobs.Entry] = []
+    private var newlyNamed: [JobID] = []
     private var noLongerFailed: [RetainedJobs.Entry] = []
     private var droppedCount = 0
     private var droppedFailureCount = 0
@@ -38,17 +45,15 @@ struct KeptEnds {
     private var endedSince: Set<JobID> = []
 
     /// - Parameter earlierPageCount: how many pages of the table may have jobs.
-    init(_ limits: StoreLimits, earlierPageCount: Int, named: Named) {
+    init(_ limits: StoreLimits, earlierPageCount: Int) {
         ended = .ended(within: limits)
         failed = .failed(within: limits)
         unreadPages = 0..<earlierPageCount
-        self.named = named
     }
 
     mutating func limit(_ limits: StoreLimits) {
         ended.takeLimits(of: .ended(within: limits))
         failed.takeLimits(of: .failed(within: limits))
-        named.nextUntil = .min
     }
 
     // MARK: - A transaction
@@ -59,6 +64,7 @@ struct KeptEnds {
     mutating func begin(at now: Int64) -> [JobID] {
         newlyEnded.removeAll(keepingCapacity: true)
         newlyFailed.removeAll(keepingCapacity: true)
+        newlyNamed.removeAll(keepingCapacity: true)
         noLongerFailed.removeAll(keepingCapacity: true)
         (droppedCount, droppedFailureCount) = (0, 0)
         namedBefore = named
@@ -78,9 +84,8 @@ struct KeptEnds {
             if row.isTrue(3) {
                 newlyFailed.append(entry)
             } else if let until = row.optionalInteger(4) {
-                named.count += 1
-                named.byteCount += entry.byteCount
-                named.nextUntil = min(named.nextUntil, until)
+                newlyNamed.append(entry.id)
+                named.add(entry.byteCount, until: until)
             } else {
                 newlyEnded.append(entry)
             }
@@ -103,7 +108,9 @@ struct KeptEnds {
         failed.dropFirst(droppedFailureCount)
         for entry in newlyEnded { ended.append(entry) }
         for entry in newlyFailed { failed.append(entry) }
-        if !areAllKnown { for entry in newlyEnded + newlyFailed { endedSince.insert(entry.id) } }
+        if !areAllKnown {
+            endedSince.formUnion((newlyEnded + newlyFailed).map(\.id) + newlyNamed)
+        }
         for entry in noLongerFailed {
             if areAllKnown || endedSince.contains(entry.id) {
                 failed.remove(entry)
@@ -133,7 +140,13 @@ struct KeptEnds {
             let entry = RetainedJobs.Entry(
                 id: JobColumns.id(row), endedAt: row.integer(1), byteCount: Int(row.integer(2)))
             guard !endedSince.contains(entry.id) else { continue }
-            if row.isTrue(3) { earlierFailed.append(entry) } else { earlierEnded.append(entry) }
+            if row.isTrue(3) {
+                earlierFailed.append(entry)
+            } else if let until = row.optionalInteger(4) {
+                named.add(entry.byteCount, until: until)
+            } else {
+                earlierEnded.append(entry)
+            }
         }
         unreadPages = pages.upperBound..<unreadPages.upperBound
         guard areAllKnown else { return }

@@ -10,19 +10,10 @@ extension PostgreSQLStore {
 
     /// Begins to read the ended jobs anew.
     func readKept() throws(StoreFault) {
-        var parameters = Parameters()
-        parameters.add(scope)
         let row = try rows(
-            """
-            SELECT pg_relation_size('workerd.ended') / current_setting('block_size')::bigint,
-                count(*), coalesce(sum(length(result)), 0)::bigint
-            FROM workerd.ended WHERE kept_until IS NOT NULL AND \(Self.isInScope(1))
-            """, parameters
+            "SELECT pg_relation_size('workerd.ended') / current_setting('block_size')::bigint"
         ).first
-        kept = KeptEnds(
-            limits, earlierPageCount: Int(row?.integer(0) ?? 0),
-            named: KeptEnds.Named(
-                count: Int(row?.integer(1) ?? 0), byteCount: Int(row?.integer(2) ?? 0)))
+        kept = KeptEnds(limits, earlierPageCount: Int(row?.integer(0) ?? 0))
     }
 
     /// Reads the ended jobs in some pages of the table.
@@ -41,10 +32,9 @@ extension PostgreSQLStore {
             """
             SELECT id, ended_at,
                 (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
-                outcome IN (2, 3)
+                outcome IN (2, 3), kept_until
             FROM workerd.ended
-            WHERE ctid >= $1::text::tid AND ctid < $2::text::tid AND kept_until IS NULL
-                AND \(Self.isInScope(3))
+            WHERE ctid >= $1::text::tid AND ctid < $2::text::tid AND \(Self.isInScope(3))
             """, parameters)
         kept.addEarlier(rows, of: pages)
         return !kept.areAllKnown

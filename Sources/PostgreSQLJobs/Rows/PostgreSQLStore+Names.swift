@@ -4,7 +4,27 @@
 internal import Jobs
 internal import Journals
 
+/// How far old names are forgotten.
+struct OldNames {
+    /// The names that are to be looked at earlier are forgotten, but for a few.
+    ///
+    /// The search begins here. A long transaction of another program may keep the entries of
+    /// millions that were forgotten before.
+    fileprivate var through = Int64.min
+    /// The same, as the open transaction leaves it.
+    private var open: Int64?
+
+    mutating func begin() { open = nil }
+
+    mutating func commit() { if let open { through = open } }
+
+    fileprivate mutating func forget(through moment: Int64) { open = max(through, moment) }
+}
+
 extension PostgreSQLStore {
+    /// How much later a name may be found than is recorded: another daemon commits it late. A later
+    /// one is forgotten when a daemon starts.
+    private static let latenessMilliseconds: Int64 = 10_000
     /// The number of old names that each transaction with new ones checks.
     private static let lookCount = 256
 
@@ -78,19 +98,30 @@ extension PostgreSQLStore {
         parameters.add(now)
         parameters.add(Self.lookCount)
         parameters.add(now + max(1, limits.uniqueMilliseconds))
+        parameters.add(oldNames.through)
         try change(
             """
-            WITH old AS (
-                SELECT name, EXISTS (SELECT FROM workerd.jobs WHERE id = names.job) AS is_live
-                FROM workerd.unique_names AS names
-                WHERE look_at <= $1::bigint ORDER BY look_at LIMIT $2::bigint
-                FOR UPDATE SKIP LOCKED
+            WITH found AS MATERIALIZED (
+                SELECT name, look_at, job FROM workerd.unique_names
+                WHERE look_at >= $4::bigint AND look_at <= $1::bigint
+                ORDER BY look_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+            ), old AS MATERIALIZED (
+                SELECT found.*, live.id IS NOT NULL AS is_live
+                FROM found LEFT JOIN LATERAL (
+                    SELECT id FROM workerd.jobs WHERE id = found.job OFFSET 0) AS live ON true
             ), gone AS (
                 DELETE FROM workerd.unique_names AS names USING old
                 WHERE names.name = old.name AND NOT old.is_live
+            ), kept AS (
+                UPDATE workerd.unique_names AS names SET look_at = $3::bigint FROM old
+                WHERE names.name = old.name AND old.is_live
             )
-            UPDATE workerd.unique_names AS names SET look_at = $3::bigint FROM old
-            WHERE names.name = old.name AND old.is_live
-            """, parameters)
+            SELECT count(*), max(look_at) FROM old
+            """, parameters
+        ) { [unowned self] in
+            guard let found = $0.first else { return }
+            let last = found.integer(0) < Self.lookCount ? now : found.integer(1)
+            oldNames.forget(through: min(last, now - Self.latenessMilliseconds))
+        }
     }
 }

@@ -27,6 +27,7 @@ final class PostgreSQLStore: JournalTables {
     private var askedToEnd: Set<JobID> = []
     private var changed = ChangedRows()
     var heads = QueueHeads()
+    var oldNames = OldNames()
     var kept: KeptEnds
     /// The connection of the open transaction; nil outside of one.
     private var open: ServerConnection?
@@ -63,7 +64,7 @@ final class PostgreSQLStore: JournalTables {
             trust.noteConnection(true)
         }
         self.limits = limits
-        kept = KeptEnds(limits, earlierPageCount: 0, named: KeptEnds.Named())
+        kept = KeptEnds(limits, earlierPageCount: 0)
         // Before anything is dated.
         let earliest = shared.beforeReading()
         let time = try rows("SELECT \(Self.serverTime)").first?.integer(0)
@@ -153,6 +154,7 @@ final class PostgreSQLStore: JournalTables {
         holds.subtract(endedHolds)
         uncommitted.committed(recordedAttempts)
         heads.commit()
+        oldNames.commit()
         submitted.isContested = false
         if share?.commit() == true { noteOtherThreads() }
     }
@@ -180,6 +182,7 @@ final class PostgreSQLStore: JournalTables {
         recordedAttempts.removeAll()
         hasNewNames = false
         heads.begin()
+        oldNames.begin()
         share?.begin()
     }
 
@@ -244,30 +247,31 @@ final class PostgreSQLStore: JournalTables {
             NamedResults.isWithin(
                 limits.retainedByteCountMax, byteCount: byteCount, count: count)
         }
-        guard named.count > 0,
+        guard kept.areAllKnown, named.count > 0,
             named.nextUntil <= now || !isWithin(named.count, named.byteCount)
         else { return }
         var parameters = Parameters()
         parameters.add(NamedResults.dropCountMax)
         parameters.add(scope)
+        // A long transaction may keep the entries of millions that were dropped before.
+        parameters.add(named.nextUntil)
         let rows = try rows(
             """
             SELECT id, kept_until, coalesce(length(result), 0) FROM workerd.ended
-            WHERE kept_until IS NOT NULL AND \(Self.isInScope(2))
+            WHERE kept_until >= $3::bigint AND \(Self.isInScope(2))
             ORDER BY kept_until, id LIMIT $1::bigint
             """, parameters)
         var dropped: [UInt64] = []
         var byteCount = 0
-        var nextUntil = rows.count < NamedResults.dropCountMax ? Int64.max : .min
+        var nextUntil = named.nextUntil
         for row in rows.all {
             let isWithin = isWithin(named.count - dropped.count, named.byteCount - byteCount)
-            guard row.integer(1) <= now || !isWithin else {
-                nextUntil = row.integer(1)
-                break
-            }
+            nextUntil = row.integer(1)
+            guard nextUntil <= now || !isWithin else { break }
             dropped.append(UInt64(clamping: row.integer(0)))
             byteCount += Int(row.integer(2))
         }
+        if dropped.count == rows.count, rows.count < NamedResults.dropCountMax { nextUntil = .max }
         kept.dropNamed(count: dropped.count, byteCount: byteCount, nextUntil: nextUntil)
         guard !dropped.isEmpty else { return }
         parameters = Parameters()
