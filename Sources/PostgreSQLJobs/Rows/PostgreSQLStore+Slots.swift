@@ -123,5 +123,6 @@ extension PostgreSQLStore {
                     AND thread <> \(slot)
                 """, parameters)
         }
+        try lowerHeads(ofPool: pool)
     }
 }

@@ -4,7 +4,8 @@
 // have ended since. A search for the first job of a queue would read all of them. It begins at the
 // head instead. Jobs get in turn in the order of their numbers. A job that was delayed or buffered,
 // or that runs again, is due and not in turn. So a head only grows. If a job is accepted with a
-// number below the head, the head is lowered to that number.
+// number below the head, the head is lowered to that number. If jobs move to other slots of their
+// pool, the heads of all its slots are lowered to the lowest one.
 
 internal import Jobs
 internal import Journals
@@ -130,6 +131,20 @@ extension PostgreSQLStore {
     /// Reads the heads of all threads.
     func readHeads() throws(StoreFault) {
         heads.read(try rows("SELECT thread, number FROM workerd.queue_heads"))
+    }
+
+    /// Lowers the heads of a pool's slots to the lowest one, as jobs have moved between the slots.
+    func lowerHeads(ofPool pool: String) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(pool)
+        let isSlot = "(thread = $1::text OR starts_with(thread, $1::text || '#'))"
+        let found = try rows(
+            """
+            UPDATE workerd.queue_heads SET number = (
+                SELECT min(number) FROM workerd.queue_heads WHERE \(isSlot))
+            WHERE \(isSlot) RETURNING thread, number
+            """, parameters)
+        heads.read(found)
     }
 
     /// Notes that a job is accepted.

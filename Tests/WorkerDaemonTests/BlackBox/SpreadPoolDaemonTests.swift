@@ -224,6 +224,12 @@ struct `Daemons that serve a pool together` {
         defer { other.daemon.kill() }
         try eventually("the other one ends") { !other.daemon.isRunning }
         #expect(other.daemon.log.contains("of which a node has some that has not ended in order"))
+        // As the node notes it after many jobs.
+        _ = try fleet.sql(
+            """
+            UPDATE workerd.queue_heads AS head SET number = (
+                SELECT min(id) FROM workerd.jobs WHERE thread = head.thread AND held = 0)
+            """)
         let whole = try TestNode("whole", in: fleet.database, threads: "mail: { count: 2 }")
         defer { whole.daemon.kill() }
         try whole.daemon.waitUntilListening()
