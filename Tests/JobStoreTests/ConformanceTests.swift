@@ -27,6 +27,30 @@ import Testing
         try compare(seed: seed, isDatabase: true) { try ReopenedDatabase($0, $1) }
     }
 
+    @Test(.enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
+    func `jobs are counted at an opening, however far apart their numbers are`() throws {
+        let (limits, time) = (StoreLimits(), TestWall().time)
+        let all: [any Reopened] = [
+            ReopenedTwin(limits, time), try ReopenedFile(limits, time),
+            try ReopenedDatabase(limits, time),
+        ]
+        for reopened in all {
+            let player = Player(reopened)
+            try player.open(serving: ["echo"])
+            let numbers: [UInt64] = [1, 100_001, 100_002, 300_000, 40_000_000_000]
+            _ = try player.play(
+                numbers.map { number in
+                    let request = JobRequest(thread: "a", selector: "echo", payload: [1])
+                    let job = Job(id: JobID(number), request: request, acceptedAt: 1)
+                    return .accept(NewJob(job, isParked: true))
+                })
+            player.close(numbers[4] + 1)
+            try player.open(serving: ["echo"])
+            #expect(player.recovered.contains("[\"a normal waiting: 5\"]"), "\(player.recovered)")
+            player.close(numbers[4] + 1)
+        }
+    }
+
     private func compare(
         seed: UInt64, isDatabase: Bool = false,
         _ other: (StoreLimits, WallTime) throws -> any Reopened

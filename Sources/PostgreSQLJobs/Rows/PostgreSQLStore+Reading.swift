@@ -288,6 +288,11 @@ extension PostgreSQLStore {
 
     // MARK: - Taking stock
 
+    /// The least span of numbers in which live jobs are looked for at once.
+    static let liveSpanMin: UInt64 = 100_000
+    /// The time within which a look that finds none has met few entries of ended jobs.
+    private static let quickStep = Duration.milliseconds(20)
+
     /// The queues that have a job.
     ///
     /// - Complexity: O(queues * log jobs): it jumps from one to the next in the index.
@@ -324,21 +329,29 @@ extension PostgreSQLStore {
 
     /// Calls `body` for the next live jobs in the order of their numbers.
     ///
-    /// - Returns: the last number that was read; nil if there are no more.
+    /// The time of a step is limited by the span of its numbers: if a long transaction is open, the
+    /// index may have millions of entries of ended jobs between two live ones. The span grows where
+    /// there are none, as after a leap of the numbers.
+    ///
+    /// - Returns: the number up to which all were read; nil if there are no more.
     func forEachLive(
         after number: UInt64, through last: UInt64, limit: Int,
         _ body: (QueueName, CountedJob) -> Void
     ) throws(StoreFault) -> UInt64? {
         guard number < last else { return nil }
+        let (start, limit) = (ContinuousClock.now, max(1, limit))
+        let spanEnd = number + min(liveSpan, last - number)
         var parameters = Parameters()
         parameters.add(number)
-        parameters.add(last)
-        parameters.add(max(1, limit))
+        parameters.add(spanEnd)
+        parameters.add(limit)
         let found = try rows(
             """
             SELECT id, held, priority, length(payload), thread, selector FROM workerd.jobs
             WHERE id > $1::bigint AND id <= $2::bigint ORDER BY id LIMIT $3::bigint
             """, parameters)
+        let isQuick = found.count == 0 && ContinuousClock.now - start < Self.quickStep
+        liveSpan = isQuick ? liveSpan * 2 : Self.liveSpanMin
         var end: UInt64 = 0
         for row in found.all {
             let id = JobColumns.id(row)
@@ -350,6 +363,7 @@ extension PostgreSQLStore {
                     id: id, state: JobColumns.state(held: row.integer(1)), selector: row.text(5),
                     byteCount: Int(row.integer(3))))
         }
-        return found.count < max(1, limit) ? nil : end
+        if found.count < limit { end = spanEnd }
+        return end == last ? nil : end
     }
 }
