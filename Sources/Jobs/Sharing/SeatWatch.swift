@@ -16,7 +16,7 @@ package struct SeatWatch {
 
     package init() {}
 
-    /// Whether a server of this age may still wait for the owners of the locks that its start freed.
+    /// Whether a server is so young that owners of locks that its start freed may come back.
     package static func isNew(_ serverAge: Duration) -> Bool { serverAge < grace }
 
     /// Adds a look.

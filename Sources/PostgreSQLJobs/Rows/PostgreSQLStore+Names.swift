@@ -22,8 +22,9 @@ struct OldNames {
 }
 
 extension PostgreSQLStore {
-    /// How much later a name may be found than is recorded: another daemon commits it late. A later
-    /// one is forgotten when a daemon starts.
+    /// How far before the last look the next one begins, as another daemon may commit a name late.
+    ///
+    /// A name that comes later still is forgotten when a daemon starts.
     private static let latenessMilliseconds: Int64 = 10_000
     /// The number of old names that each transaction with new ones checks.
     private static let lookCount = 256
