@@ -225,8 +225,10 @@ final class ThreadSharing {
         let unit = ThreadGroup.name(of: taken.thread)
         let pool = PoolSlot.shown(unit)
         guard driver.spread.count(of: pool) > 1 else {
-            // The pool's own name is claimed first. Its pause covers threads that are new.
-            let isPaused = taken.isPaused || driver.isPausedByName(unit)
+            // The pool's own name is claimed first. Its pause covers threads that are new. A name
+            // that was paused here before may have gone on elsewhere.
+            let isMember = taken.thread != unit
+            let isPaused = taken.isPaused || isMember && driver.isPausedByName(unit)
             return driver.setPause(of: taken.thread, to: isPaused)
         }
         guard taken.thread == unit, !open.contains(where: { PoolSlot.shown($0) == pool }) else {

@@ -125,6 +125,24 @@ struct `Daemons that share the threads` {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `let threads go on that have gone on at another one meanwhile`() throws {
+        let names: [CommandArgument] = ["one", "two", "three", "four"]
+        let fleet = try Fleet(
+            "a", threads: "one: {}, two: {}, three: { count: 2 }, four: { count: 2 }")
+        try fleet.waitUntil(["a": 4])
+        let client = try fleet.connect(to: "a")
+        for name in names { #expect(try client.call("PAUSE", name).text == "OK") }
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        for name in names { #expect(try client.call("RESUME", name).text == "OK") }
+        try fleet.end("b")
+        try fleet.waitUntil(["a": 4])
+        for name in names {
+            try client.waitUntil(client.perform(name, "echo", "x"), is: "done")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `keep a thread on which a job runs`() throws {
         let fleet = try Fleet("a")
         try fleet.waitUntil(["a": 4])
