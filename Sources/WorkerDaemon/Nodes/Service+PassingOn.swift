@@ -100,7 +100,7 @@ extension Service {
             {
                 return way(toThread: thread, owners)
             }
-            return session.isAlone(owners) ? .here : .several
+            return wayToAll(session, owners)
         case .unwatch: return session.links?.open.isEmpty == false ? .several : .here
         case .doneThenTake where session.isLink: return try doneWay(command, session, owners)
         case .doneThenTake:
@@ -109,8 +109,21 @@ extension Service {
             case .here, .node: return session.isAlone(owners) ? way : .several
             case .several, .none, .unknown: return way
             }
-        case .all, .take: return session.isAlone(owners) ? .here : .several
+        case .all(.threads), .take: return session.isAlone(owners) ? .here : .several
+        case .all: return wayToAll(session, owners)
         }
+    }
+
+    /// The way of a command about the jobs or schedules of all threads.
+    ///
+    /// A thread without an owner would be left out: a node has died, or the thread is on its way.
+    private func wayToAll(_ session: Session, _ owners: any ThreadOwners) -> CommandWay {
+        let ownerless = owners.known.names.filter { owners.owner(of: $0) == .nobody }.min()
+        if session.conversation == nil, let ownerless {
+            let shown = PoolSlot.shown(ownerless)
+            return .none(.owner(of: ownerless), "no node has the thread \(shown)")
+        }
+        return session.isAlone(owners) ? .here : .several
     }
 
     private func doneWay(

@@ -123,7 +123,9 @@ extension User {
     func check(thread name: String) throws(WireError) {
         guard !mayDoAll, !scope.has(thread: name) else { return }
         throw WireError(
-            .noPerm, "User \(self.name) has no permissions to access the thread \(quoted(name))")
+            .noPerm,
+            "User \(self.name) has no permissions to access the thread "
+                + quoted(PoolSlot.shown(name)))
     }
 
     /// Refuses a selector that the user may not touch.

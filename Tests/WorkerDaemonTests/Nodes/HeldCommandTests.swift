@@ -47,6 +47,21 @@ import Testing
         }
     }
 
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [["JOBS"], ["FAILURES"], ["SCHEDULES"], ["RETRY", "ALL", "echo"]])
+    func `about the jobs of all threads waits for the owners of all`(_ words: [String]) throws {
+        try withLinkedNodes { nodes in
+            try nodes.own(["two": nil])
+            let client = try nodes.connect(0)
+            #expect(try client.call("THREADS").elements != nil)
+            try client.send(TestClient.bytes(words.map { .text($0) }))
+            #expect(try client.isSilent())
+            try nodes.own(["two": 1])
+            #expect(try client.reply().errorWord == nil)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `is executed here if this node takes the thread`() throws {
         try withLinkedNodes { nodes in
