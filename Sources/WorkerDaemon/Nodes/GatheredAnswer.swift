@@ -73,11 +73,17 @@ extension NodeMerge {
         case .one: return parts.first ?? .null
         case .pool: return .pool(of: parts)
         case .threads:
-            return .array(
-                rows(parts, nodes, service, by: "name", thread: "name").all.map { row in
-                    let node = row.place == 0 ? service.nodeName : nodes[row.place - 1].name
-                    return row.value.adding(entry("node", text(node)))
-                })
+            let merged = rows(parts, nodes, service, by: "name", thread: "name").all
+            // The rows of a spread pool are together, whichever node they are of.
+            var pools: [String] = []
+            var ofPool: [String: [RESPValue]] = [:]
+            for row in merged {
+                let pool = ThreadGroup.name(of: row.value["name"]?.text ?? "")
+                if ofPool[pool] == nil { pools.append(pool) }
+                let node = row.place == 0 ? service.nodeName : nodes[row.place - 1].name
+                ofPool[pool, default: []].append(row.value.adding(entry("node", text(node))))
+            }
+            return .array(pools.flatMap { ofPool[$0] ?? [] })
         case .failures:
             return ToldFailures.answer(
                 of: parts.flatMap { ($0.elements ?? []).compactMap { ToldFailures($0) } })

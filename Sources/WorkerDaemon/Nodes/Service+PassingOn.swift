@@ -109,7 +109,9 @@ extension Service {
             case .here, .node: return session.isAlone(owners) ? way : .several
             case .several, .none, .unknown: return way
             }
-        case .all(.threads), .take: return session.isAlone(owners) ? .here : .several
+        // Also if there is no other node: each row tells its node.
+        case .all(.threads): return session.isLink || session.conversation != nil ? .here : .several
+        case .take: return session.isAlone(owners) ? .here : .several
         case .all: return wayToAll(session, owners)
         }
     }

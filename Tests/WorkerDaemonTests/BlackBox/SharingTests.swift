@@ -109,6 +109,8 @@ struct `Daemons that share the threads` {
         let fleet = try Fleet("a")
         try fleet.waitUntil(["a": 4])
         let client = try fleet.connect(to: "a")
+        let alone = try client.call("THREADS").elements ?? []
+        #expect(alone.map { $0["node"]?.text } == ["a", "a", "a", "a"])
         let delayed = try Fleet.threads.map {
             try client.perform(.text($0), "echo", "DELAY", 3_600_000, "x")
         }

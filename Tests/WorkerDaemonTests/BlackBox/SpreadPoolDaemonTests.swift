@@ -71,6 +71,19 @@ struct `Daemons that serve a pool together` {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `are told together by THREADS`() throws {
+        let fleet = try TestFleet("a", "b", threads: "\(Self.threads), zeta: {}")
+        try eventually("both have slots, and one has the other thread") {
+            let places = try fleet.places()
+            let slots = places.mapValues { $0.filter { $0 != "zeta" }.count }
+            return slots == ["a": 2, "b": 2] && places.values.joined().count == 5
+        }
+        let rows = try fleet.connect(to: "a").call("THREADS").elements ?? []
+        #expect(
+            rows.map { $0["name"]?.text } == ["mail/1", "mail/2", "mail/1", "mail/2", "zeta"])
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `pause, list and cancel its jobs at all of them, and take over`() throws {
         let fleet = try fleet()
         let (first, second) = (try fleet.connect(to: "a"), try fleet.connect(to: "b"))
