@@ -8,9 +8,8 @@ internal import Journals
 struct OldNames {
     /// The names that are to be looked at earlier are forgotten, but for a few.
     ///
-    /// The search begins here. A long transaction of another program may keep the entries of
-    /// millions that were forgotten before.
-    fileprivate var through = Int64.min
+    /// A long transaction of another program may keep the entries of millions of them.
+    private var through = Int64.min
     /// The same, as the open transaction leaves it.
     private var open: Int64?
 
@@ -18,7 +17,10 @@ struct OldNames {
 
     mutating func commit() { if let open { through = open } }
 
-    fileprivate mutating func forget(through moment: Int64) { open = max(through, moment) }
+    /// The moment from which names are looked for: the first one if the clock was set back.
+    fileprivate func start(at now: Int64) -> Int64 { now < through ? .min : through }
+
+    fileprivate mutating func forget(through moment: Int64) { open = moment }
 }
 
 extension PostgreSQLStore {
@@ -99,7 +101,7 @@ extension PostgreSQLStore {
         parameters.add(now)
         parameters.add(Self.lookCount)
         parameters.add(now + max(1, limits.uniqueMilliseconds))
-        parameters.add(oldNames.through)
+        parameters.add(oldNames.start(at: now))
         try change(
             """
             WITH found AS MATERIALIZED (
