@@ -23,6 +23,8 @@ SUBMITTERS, WORKERS = 4, 2
 CROWD, MEMORY_MAX = 200, 200
 # The seconds for which the statements of idle nodes are counted, and the limit for each second.
 IDLE_SECONDS, IDLE_MAX = 10, 5
+# A node holds a command no longer than for so many seconds.
+HELD_SECONDS = 6
 
 
 def lasting(kind, seconds):
@@ -383,6 +385,9 @@ def play(fleet, book, seconds, seed, wanted):
     client = fleet.any(chance).connect(chance)
     unschedule(client)
     client.close()
+    settled(fleet, book, chance)
+    # A node may hold the command of a client that has gone for some seconds yet.
+    time.sleep(HELD_SECONDS)
     settled(fleet, book, chance)
     workers.over.set()
     for worker in hands:
