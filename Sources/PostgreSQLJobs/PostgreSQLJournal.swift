@@ -75,8 +75,10 @@ package final class PostgreSQLJournal: JournalStore {
             while true {
                 do {
                     return try open()
-                } catch let fault as StoreFault where fault.kind == .away {
-                    // The server went away while the tables were read: as at a restart.
+                } catch let fault as StoreFault
+                    where [.away, .undecided].contains(fault.kind) || fault.kind.allowsAnotherTry
+                {
+                    // The session was lost while the tables were read: as at a server's restart.
                     guard let standby, standby.goesOn(), !closing.isOpen else { throw fault }
                     log.warning("\(fault)")
                 }

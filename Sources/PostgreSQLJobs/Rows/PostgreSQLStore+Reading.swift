@@ -288,10 +288,10 @@ extension PostgreSQLStore {
 
     // MARK: - Taking stock
 
-    /// The least span of numbers in which live jobs are looked for at once.
-    static let liveSpanMin: UInt64 = 100_000
-    /// The time within which a look that finds none has met few entries of ended jobs.
-    private static let quickStep = Duration.milliseconds(20)
+    /// The span of numbers in which a step looks for live jobs first.
+    private static let liveSpanMin: UInt64 = 100_000
+    /// The time after which a step reads no further span.
+    private static let stepTime = Duration.milliseconds(10)
 
     /// The queues that have a job.
     ///
@@ -329,9 +329,9 @@ extension PostgreSQLStore {
 
     /// Calls `body` for the next live jobs in the order of their numbers.
     ///
-    /// The time of a step is limited by the span of its numbers: if a long transaction is open, the
-    /// index may have millions of entries of ended jobs between two live ones. The span grows where
-    /// there are none, as after a leap of the numbers.
+    /// The time of a step is limited by the spans of numbers that it reads: if a long transaction
+    /// is open, the index may have millions of entries of ended jobs between two live ones. Where
+    /// there are few, as after a leap of the numbers, the spans grow, and a step reads several.
     ///
     /// - Returns: the number up to which all were read; nil if there are no more.
     func forEachLive(
@@ -339,20 +339,33 @@ extension PostgreSQLStore {
         _ body: (QueueName, CountedJob) -> Void
     ) throws(StoreFault) -> UInt64? {
         guard number < last else { return nil }
-        let (start, limit) = (ContinuousClock.now, max(1, limit))
-        let spanEnd = number + min(liveSpan, last - number)
+        let start = ContinuousClock.now
+        var (end, span, left) = (number, Self.liveSpanMin, max(1, limit))
+        repeat {
+            let spanEnd = end + min(span, last - end)
+            let found = try countLive(after: end, through: spanEnd, limit: left, body)
+            end = found.count < left ? spanEnd : found.last
+            left -= found.count
+            span *= 2
+        } while end < last && left > 0 && ContinuousClock.now - start < Self.stepTime
+        return end == last ? nil : end
+    }
+
+    /// - Returns: the number of jobs, and the number of the last one.
+    private func countLive(
+        after number: UInt64, through last: UInt64, limit: Int,
+        _ body: (QueueName, CountedJob) -> Void
+    ) throws(StoreFault) -> (count: Int, last: UInt64) {
         var parameters = Parameters()
         parameters.add(number)
-        parameters.add(spanEnd)
+        parameters.add(last)
         parameters.add(limit)
         let found = try rows(
             """
             SELECT id, held, priority, length(payload), thread, selector FROM workerd.jobs
             WHERE id > $1::bigint AND id <= $2::bigint ORDER BY id LIMIT $3::bigint
             """, parameters)
-        let isQuick = found.count == 0 && ContinuousClock.now - start < Self.quickStep
-        liveSpan = isQuick ? liveSpan * 2 : Self.liveSpanMin
-        var end: UInt64 = 0
+        var end = number
         for row in found.all {
             let id = JobColumns.id(row)
             end = id.number
@@ -363,7 +376,6 @@ extension PostgreSQLStore {
                     id: id, state: JobColumns.state(held: row.integer(1)), selector: row.text(5),
                     byteCount: Int(row.integer(3))))
         }
-        if found.count < limit { end = spanEnd }
-        return end == last ? nil : end
+        return (found.count, end)
     }
 }

@@ -39,8 +39,6 @@ final class PostgreSQLStore: JournalTables {
     private var isEmpty = true
     /// Whether the server has undone the open transaction for the sake of another session's.
     private(set) var isUndone = false
-    /// The span of numbers in which live jobs are looked for next.
-    var liveSpan = liveSpanMin
     var submitted = SubmittedState()
     /// The share that this daemon has of the threads; nil if it has all.
     var share: ThreadShare?

@@ -177,7 +177,9 @@ import Testing
         try endClients()
         let client = try TestClient(address)
         try eventually("all have run") {
+            // The figures count the jobs of before the start only once these are read.
             try client.figure("waiting_jobs") == 0 && client.figure("running_jobs") == 0
+                && client.call("JOBS", "waiting").elements?.isEmpty == true
         }
         try daemon.send(.terminate)
         #expect(try daemon.end() == "exit status 0")
