@@ -128,6 +128,11 @@ package struct Recovering {
         } else {
             try File.removeIfThere(attemptsPath)
         }
-        return try AttemptLog(attemptsPath, mark: mark)
+        do throws(SystemError) {
+            return try AttemptLog(attemptsPath, mark: mark)
+        } catch {
+            guard error.isLackOfRoom else { throw error }
+            throw StoreFault(.full, path: attemptsPath, detail: error.reason)
+        }
     }
 }
