@@ -50,6 +50,8 @@ package protocol JournalTables: AnyObject {
     /// submitted ones are at their places again. Part of a transaction.
     func drop(accepted jobs: [NewJob]) throws(StoreFault)
 
+    /// The limits of ended jobs.
+    var limits: StoreLimits { get }
     /// Keeps ended jobs within other limits from now on.
     func limit(_ limits: StoreLimits)
 

@@ -13,8 +13,7 @@ extension JournalWriter {
         let fault = answers.fault
         switch commands[place] {
         case .begun, .start, .hold, .end, .putBack, .retry, .reserve, .pause, .askToEnd: break
-        case .release: break
-        case .limit(let limits): store.limit(limits)
+        case .release, .limit: break
         case .serve(let selectors):
             recoveryCounter.serve(selectors)
             tryRefusedAgain()

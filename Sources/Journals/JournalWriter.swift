@@ -110,6 +110,10 @@ package final class JournalWriter {
             case .end(let id, _, _, _), .putBack(let id, _, _, _), .retry(let id, _, _):
                 beginnings.forget(id)
                 if !holders.isEmpty { holders[id] = nil }
+            case .limit(let limits):
+                // Its transaction drops by these.
+                store?.limit(limits)
+                isUrgent = true
             case .confirm:
                 pending.add(Array(commands[addedCount..<place]))
                 addedCount = place
@@ -340,7 +344,8 @@ package final class JournalWriter {
             if !recoveryCounter.stock.isComplete {
                 send?([.counted(try recoveryCounter.next(store))])
             } else if try !store.readEnded(atMost: recoveryCounter.stepCount) {
-                return
+                // The limits may be lower than those of the last run.
+                return take([.limit(store.limits)])
             }
             scheduleStockTaking()
         } catch {

@@ -108,8 +108,10 @@ package enum StoreCommand: Sendable {
         case .run, .keepSchedule, .dropSchedule, .claim, .move: true
         case .acceptOnce, .settle, .pause, .askToEnd, .keepDue, .release: true
         case .settleSubmitted(let answer): !answer.known.isEmpty || !answer.refusals.isEmpty
+        // Ended jobs above the limits are dropped.
+        case .limit: true
         case .begun, .confirm, .load, .loadDelayed, .find, .findPayload, .findNamed, .findExpired,
-            .list, .answer, .limit, .serve:
+            .list, .answer, .serve:
             false
         }
     }

@@ -36,7 +36,7 @@ package final class SQLiteStore {
     package private(set) var nextNumber: UInt64 = 1
 
     let database: Database
-    private(set) var limits: StoreLimits
+    package private(set) var limits: StoreLimits
     private let statements: Statements
     let waitingPacks: WaitingPacks
     let endedPacks: EndedPacks

@@ -42,6 +42,32 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup.memory, Setup.durable.store])
+    func `drops ended jobs above lower limits at once, and so does a restart`(
+        store: String
+    ) throws {
+        let scratch = try Scratch()
+        var daemon = try TestDaemon(Setup(store: store), in: scratch)
+        defer { daemon.kill() }
+        var client = try daemon.connect()
+        func count(_ state: String) throws -> Int? {
+            try client.call("JOBS", .text(state)).elements?.count
+        }
+        for _ in 0..<5 {
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("PERFORM", "images", "fail", "WAIT", "x").errorWord == "FAILED")
+        }
+        try daemon.rewrite(section: "limits: { retainedResults: 3, retainedFailures: 2 }")
+        #expect(try client.call("RELOAD").texts?.count == 2)
+        #expect(try [count("done"), count("failed")] == [3, 2])
+        guard store != Setup.memory else { return }
+        try daemon.crash()
+        let setup = Setup(limits: "retainedResults: 2, retainedFailures: 1", store: store)
+        daemon = try TestDaemon(setup, in: scratch, logName: "log2")
+        client = try daemon.connect()
+        try eventually("they are dropped") { try [count("done"), count("failed")] == [2, 1] }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `of a bad file changes nothing and names all faults`()
         throws
     {
