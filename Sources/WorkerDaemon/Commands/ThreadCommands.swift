@@ -107,12 +107,7 @@ enum ThreadCommands {
         try session.user.check(thread: name)
         let group = try service.driver.group(of: name)
         try checkIsOne(name, service)
-        if group.name == name {
-            group.pool.resume()
-            group.pool.stop(.finishQueued)
-        } else if let member = group.member(named: name) {
-            member.thread.stop(.finishQueued)
-        }
+        group.stop(name)
         service.driver.exchange.leaveStopped()
         service.driver.forgetPause(of: name)
         service.driver.noteChange(of: name, .stopped)

@@ -113,6 +113,17 @@ extension SchedulerDriver {
         }
     }
 
+    /// Stops the threads of a group whose names were stopped in the group that it has replaced.
+    func stopAgain(_ fresh: WorkerGroup, as before: WorkerGroup) {
+        let names = before.isStopped ? [fresh.name] : fresh.members.map(\.name)
+        for name in names
+        where before.isStopped || before.member(named: name)?.thread.isStopped == true {
+            fresh.stop(name)
+            log.notice("thread \(name) stays stopped")
+        }
+        exchange.leaveStopped()
+    }
+
     /// Changes the settings of a group beside its count.
     func limit(_ thread: Configuration.Thread) {
         groups.first { $0.name == thread.name }?.configuration = thread

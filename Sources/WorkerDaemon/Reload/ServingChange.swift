@@ -151,7 +151,10 @@ final class ServingChange {
             then: { [self] error in
                 guard error == nil else { return }
                 driver.pauseAgain(fresh, "before")
-                for name in driver.replace(group, by: fresh) { claim(name) }
+                let new = driver.replace(group, by: fresh)
+                // Behind the waiting jobs, which run.
+                driver.stopAgain(fresh, as: group)
+                for name in new { claim(name) }
                 driver.retire(group)
             })
     }

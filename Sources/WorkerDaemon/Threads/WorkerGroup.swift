@@ -80,6 +80,16 @@ final class WorkerGroup: Sendable {
     /// Whether all of its threads were told to stop.
     var isStopped: Bool { members.allSatisfy(\.thread.isStopped) }
 
+    /// Ends the threads of a name once their waiting jobs are done.
+    func stop(_ name: String) {
+        guard name == self.name else {
+            member(named: name)?.thread.stop(.finishQueued)
+            return
+        }
+        pool.resume()
+        pool.stop(.finishQueued)
+    }
+
     /// Goes on without the thread of a member that does not return from its job.
     ///
     /// - Returns: the old thread.

@@ -153,6 +153,58 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [1, 3])
+    func `a stopped pool stays stopped when its count changes, its waiting jobs run`(
+        count: Int
+    ) throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            let running = try (1...2).map {
+                try client.perform(.text("mail/\($0)"), "sleep", "3600000")
+            }
+            for id in running { try client.waitUntil(id, is: "running") }
+            let waiting = [
+                try client.perform("mail", "echo", "x"),
+                try client.perform("mail", "echo", "VOLATILE", "x"),
+            ]
+            #expect(try client.call("STOP", "mail").text == "OK")
+            try daemon.rewrite(
+                section: "threads: { images: {}, ledger: {}, mail: { count: \(count) } }")
+            let other = try daemon.connect()
+            try other.send("RELOAD")
+            try eventually("the reload waits") { daemon.log.contains("the reload waits for") }
+            for id in running { _ = try client.call("CANCEL", .integer(id)) }
+            #expect(
+                try other.reply().elements?.map(\.text) == ["thread mail: count 2 → \(count)"])
+            for id in waiting {
+                #expect(try client.call("RESULT", .integer(id), "WAIT").text == "x")
+            }
+            let refused = try client.call("PERFORM", "mail", "echo", "x")
+            #expect(refused.errorMessage?.contains("mail has been stopped") == true)
+            try eventually("all have ended") {
+                try client.call("THREADS").elements?.count {
+                    $0["name"]?.text?.hasPrefix("mail") == true && $0["state"]?.text == "stopped"
+                } == count
+            }
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a stopped thread of a pool stays stopped when the count changes`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            #expect(try client.call("STOP", "mail/2").text == "OK")
+            try daemon.rewrite(section: "threads: { images: {}, ledger: {}, mail: { count: 3 } }")
+            #expect(try client.reload().count == 1)
+            for name in ["mail", "mail/1", "mail/3"] {
+                #expect(try client.call("PERFORM", .text(name), "echo", "WAIT", "x").text == "x")
+            }
+            let refused = try client.call("PERFORM", "mail/2", "echo", "x")
+            #expect(refused.errorMessage?.contains("mail/2 has been stopped") == true)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `threads that were replaced leave nothing behind`() throws {
         var setup = Self.setup
         setup.selectors += ", turn: { worker: true }"
