@@ -95,6 +95,7 @@ extension JobScheduler {
         for job in jobs where isAbandoned(self, job) {
             tellWaiters(of: job, .failed(.abandoned))
             if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
+            retract(job)
             if let queue = job.queue {
                 // The store may still be asked to cancel or expire it.
                 parkAsStored(job, queue)

@@ -249,10 +249,8 @@ package struct JobScheduler: ~Copyable {
                     && inLineCounts[group.index, default: 0] == group.inLineCount,
                 "group \(group.name) has \(counted), and counts \(group.keptBackCount) kept back, "
                     + "\(group.heldUpCount) held up, \(group.inLineCount) in line")
-            // Jobs that a shutdown has left to the store are in their threads' queues still.
             precondition(
-                stage.isRefusing
-                    || waitingCount(of: group) <= book.activeCount + queues.load.parkedSum.count,
+                waitingCount(of: group) <= book.activeCount + queues.load.parkedSum.count,
                 "group \(group.name) has \(waitingCount(of: group)) waiting jobs, more than all")
         }
     }

@@ -204,6 +204,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `jobs that stay in the store are counted once as waiting`() throws {
+        var setup = Setup.durable
+        setup.selectors = Self.programs
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            func waitingCount() throws -> Int? {
+                try client.call("THREAD", "images")["waiting"]?.integer
+            }
+            _ = try client.perform("images", "held", "result")
+            _ = try daemon.scratch.processID(in: "pid")
+            for _ in 0..<5 { _ = try client.perform("images", "echo", "x") }
+            _ = try client.perform("images", "echo", "VOLATILE", "x")
+            #expect(try waitingCount() == 6)
+            try daemon.send(.terminate)
+            try eventually("it goes down") { try client.figure("going_down") == 1 }
+            #expect(try waitingCount() == 5)
+            try daemon.scratch.write("", to: "go")
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(
             threads: "images: {}, mail: { count: 2 }", selectors: Self.programs,
