@@ -48,8 +48,14 @@ extension JobScheduler {
     }
 
     /// The next attempt of a job comes at a moment, and the store has been told.
+    ///
+    /// Going down, a job in memory only is abandoned.
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
-        guard let queue = job.queue else { return delay(job, until: dueAt) }
+        guard let queue = job.queue else {
+            guard stage.isRefusing else { return delay(job, until: dueAt) }
+            stage.abandonedCount += 1
+            return book.deactivate(job)
+        }
         queue.removeFromMemory(job)
         job.part = job.retry.blocks && !queue.isReleased && isServed(job) ? .apart : .delayed
         queue.addInMemory(job.part, byteCount: job.payloadByteCount)

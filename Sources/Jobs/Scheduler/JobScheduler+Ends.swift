@@ -48,7 +48,7 @@ extension JobScheduler {
             job.stuckSince = nil
             if state == .failed, job.mayRetry, !job.isInterrupted,
                 completion.retry != .never,
-                job.isStored || !stage.isRefusing && isServed(job) && job.group.isServed
+                job.isStored || stage.isRefusing || isServed(job) && job.group.isServed
             {
                 return retry(job, completion)
             }
@@ -104,7 +104,7 @@ extension JobScheduler {
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)
         record(.retry(job.id, completion.attempt, dueAt: due), of: job)
-        // Going down: its next attempt comes after the restart.
+        // Going down: its next attempt comes after the restart, or never.
         if stage.isRefusing { tellWaiters(of: job, .failed(.abandoned)) }
         job.beginAnew()
         placeAgain(job, dueAt: due)

@@ -268,4 +268,6 @@ package struct SchedulerStage {
     var keptInTurnCount = 0
     /// Stored jobs whose attempt the shutdown has interrupted.
     package var requeuedCount = 0
+    /// Jobs in memory only that failed, and would be tried again.
+    package internal(set) var abandonedCount = 0
 }

@@ -18,7 +18,7 @@ final class Shutdown {
         var stoppedCount = 0
         /// Jobs that never began.
         var abandonedWaitingCount = 0
-        /// Jobs that did not end within the grace period.
+        /// Jobs that did not end within the grace period, or failed and would be tried again.
         var abandonedRunningCount = 0
         /// Whether threads still run something, and so can't be waited for.
         var hasStuckThreads = false
@@ -220,6 +220,7 @@ final class Shutdown {
         let (before, now) = (totalsAtStart, driver.scheduler.book.totals)
         report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
         report.putBackCount = driver.scheduler.stage.requeuedCount
+        report.abandonedRunningCount += driver.scheduler.stage.abandonedCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
             "down: \(counted(report.finishedCount, "job")) finished, "

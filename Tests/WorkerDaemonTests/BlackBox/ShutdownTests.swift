@@ -225,6 +225,33 @@ import Testing
         }
     }
 
+    @Test(
+        .timeLimit(.minutes(2)), arguments: [Setup.memory, Setup.durable.store], [false, true])
+    func `a volatile job that would be tried again is abandoned`(
+        store: String, drains: Bool
+    ) throws {
+        let fails = """
+            fails: {
+                program: ["sh", "-c",
+                    "echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; exit 1"],
+                directory: "$DIR", retries: 3,
+            },
+            """
+        try withDaemon(Setup(selectors: fails, store: store)) { daemon in
+            let (waits, other) = (try daemon.connect(), try daemon.connect())
+            try waits.send("PERFORM", "images", "fails", "VOLATILE", "WAIT", "x")
+            _ = try daemon.scratch.processID(in: "pid")
+            if drains { try other.send("SHUTDOWN", "DRAIN") } else { try daemon.send(.terminate) }
+            let late = try daemon.connect()
+            try eventually("it goes down") { try late.figure("going_down") == 1 }
+            try daemon.scratch.write("", to: "go")
+            #expect(try waits.reply().errorWord == "SHUTTINGDOWN")
+            #expect(try daemon.end() == "exit status 0")
+            #expect(daemon.log.contains("down: 0 jobs finished, 0 stopped, 0 abandoned before"))
+            #expect(daemon.log.contains("1 abandoned while they ran"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(
