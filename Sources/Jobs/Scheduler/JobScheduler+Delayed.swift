@@ -53,7 +53,7 @@ extension JobScheduler {
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else {
             guard stage.isRefusing else { return delay(job, until: dueAt) }
-            stage.abandonedCount += 1
+            stage.abandoned.begunCount += 1
             return book.deactivate(job)
         }
         queue.removeFromMemory(job)

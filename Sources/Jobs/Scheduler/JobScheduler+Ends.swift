@@ -125,8 +125,7 @@ extension JobScheduler {
     /// A thread takes no more jobs: the driver could not carry out the offer of one.
     package mutating func refused(_ job: JobEntry) {
         guard book.active(job.id) === job else { return }
-        if job.isStored { return leaveToStore(job) }
-        if stage.isRefusing { tellWaiters(of: job, .failed(.abandoned)) }
+        if job.isStored || stage.isRefusing { return leaveToStore(job) }
         _ = withdraw(job)
     }
 
@@ -268,12 +267,20 @@ extension JobScheduler {
     }
 
     /// Leaves a job to the store that has not begun: it runs after a restart.
+    ///
+    /// Going down, a job in memory only is abandoned.
     private mutating func leaveToStore(_ job: JobEntry) {
-        guard let queue = job.queue, withdrawAttempt(of: job) else { return }
+        guard withdrawAttempt(of: job) else { return }
         let error: JobError =
             stage.isRefusing ? .abandoned : .leftForRestart(job.id, thread: job.thread)
         tellWaiters(of: job, .failed(error))
-        parkAsStored(job, queue)
+        if let queue = job.queue {
+            parkAsStored(job, queue)
+        } else {
+            stage.abandoned.waitingCount += 1
+            book.deactivate(job)
+            endExpiry(of: job)
+        }
         endHoldUp(by: job)
         job.forgetOrders()
     }

@@ -220,7 +220,8 @@ final class Shutdown {
         let (before, now) = (totalsAtStart, driver.scheduler.book.totals)
         report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
         report.putBackCount = driver.scheduler.stage.requeuedCount
-        report.abandonedRunningCount += driver.scheduler.stage.abandonedCount
+        report.abandonedWaitingCount += driver.scheduler.stage.abandoned.waitingCount
+        report.abandonedRunningCount += driver.scheduler.stage.abandoned.begunCount
         report.stoppedCount = Int(now.cancelled - before.cancelled)
         service.log.notice(
             "down: \(counted(report.finishedCount, "job")) finished, "

@@ -252,6 +252,27 @@ import Testing
         }
     }
 
+    @Test(
+        .timeLimit(.minutes(2)), arguments: [Setup.memory, Setup.durable.store], ["images", "mail"])
+    func `a volatile job without a worker is abandoned`(store: String, thread: String) throws {
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }, ledger: {}",
+            selectors: Self.programs + "turn: { worker: true }", store: store)
+        try withDaemon(setup) { daemon in
+            let (client, other) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("ledger", "held", "x")
+            _ = try daemon.scratch.processID(in: "pid")
+            let id = try client.perform(.text(thread), "turn", "VOLATILE", "x")
+            try other.send("SHUTDOWN", "DRAIN")
+            try eventually("it goes down") { try client.figure("going_down") == 1 }
+            #expect(try client.call("RESULT", .integer(id), "WAIT").errorWord == "SHUTTINGDOWN")
+            #expect(try client.call("JOB", .integer(id))["state"]?.text == "waiting")
+            try daemon.scratch.write("", to: "go")
+            #expect(try daemon.end() == "exit status 0")
+            #expect(daemon.log.contains("down: 1 job finished, 0 stopped, 1 abandoned before"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(
