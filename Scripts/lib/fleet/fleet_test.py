@@ -141,7 +141,8 @@ class Faults:
     def kill_rescuer(self, serving, others):
         """Kills the node that takes over, in one of its steps."""
         since = time.monotonic()
-        before = self.fleet.server.sessions()[1]
+        # Its own session: the thread that makes it the serving node may move just now.
+        before = self.fleet.server.sessions()[0].get(serving.name)
         serving.kill()
 
         def has_seat():
