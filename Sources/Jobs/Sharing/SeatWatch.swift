@@ -29,7 +29,7 @@ package struct SeatWatch {
     ///   - isPromoted: whether the seat was last taken on an earlier timeline.
     /// - Returns: whether the seat may be taken.
     package mutating func look(
-        isHeld: Bool, isServerNew: Bool = false, wasTakenSince: Bool = false,
+        isHeld: Bool, isServerNew: Bool, wasTakenSince: Bool = false,
         isPromoted: Bool = false, at now: ContinuousClock.Instant
     ) -> Bool {
         guard !isHeld, wasTakenSince || isPromoted || !isServerNew else {

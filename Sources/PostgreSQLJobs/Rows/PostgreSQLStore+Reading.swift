@@ -351,7 +351,9 @@ extension PostgreSQLStore {
         return end == last ? nil : end
     }
 
-    /// - Returns: the number of jobs, and the number of the last one.
+    /// Calls `body` for the first live jobs in a span of numbers.
+    ///
+    /// - Returns: how many these are, and the number of the last one.
     private func countLive(
         after number: UInt64, through last: UInt64, limit: Int,
         _ body: (QueueName, CountedJob) -> Void

@@ -97,6 +97,9 @@ extension PostgreSQLStore {
             """, parameters)
     }
 
+    /// The condition that a row is of a slot of the pool that parameter 1 names.
+    static let isSlotOfPool = "(thread = $1::text OR starts_with(thread, $1::text || '#'))"
+
     /// Moves the rows of a pool to the slots of another number of them.
     private func move(_ pool: String, over count: Int) throws(StoreFault) {
         let setting = ServerSchema.slotsSetting + pool
@@ -119,8 +122,7 @@ extension PostgreSQLStore {
             try change(
                 """
                 UPDATE workerd.\(table) SET thread = \(slot)
-                WHERE (thread = $1::text OR starts_with(thread, $1::text || '#'))
-                    AND thread <> \(slot)
+                WHERE \(Self.isSlotOfPool) AND thread <> \(slot)
                 """, parameters)
         }
         try lowerHeads(ofPool: pool)

@@ -137,12 +137,11 @@ extension PostgreSQLStore {
     func lowerHeads(ofPool pool: String) throws(StoreFault) {
         var parameters = Parameters()
         parameters.add(pool)
-        let isSlot = "(thread = $1::text OR starts_with(thread, $1::text || '#'))"
         let found = try rows(
             """
             UPDATE workerd.queue_heads SET number = (
-                SELECT min(number) FROM workerd.queue_heads WHERE \(isSlot))
-            WHERE \(isSlot) RETURNING thread, number
+                SELECT min(number) FROM workerd.queue_heads WHERE \(Self.isSlotOfPool))
+            WHERE \(Self.isSlotOfPool) RETURNING thread, number
             """, parameters)
         heads.read(found)
     }

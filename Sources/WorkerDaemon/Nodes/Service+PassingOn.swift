@@ -120,8 +120,9 @@ extension Service {
     ///
     /// A thread without an owner would be left out: a node has died, or the thread is on its way.
     private func wayToAll(_ session: Session, _ owners: any ThreadOwners) -> CommandWay {
-        let ownerless = owners.known.names.filter { owners.owner(of: $0) == .nobody }.min()
-        if session.conversation == nil, let ownerless {
+        if session.conversation == nil,
+            let ownerless = owners.known.names.filter({ owners.owner(of: $0) == .nobody }).min()
+        {
             let shown = PoolSlot.shown(ownerless)
             return .none(.owner(of: ownerless), "no node has the thread \(shown)")
         }

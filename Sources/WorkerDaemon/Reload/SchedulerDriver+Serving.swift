@@ -115,9 +115,13 @@ extension SchedulerDriver {
 
     /// Stops the threads of a group whose names were stopped in the group that it has replaced.
     func stopAgain(_ fresh: WorkerGroup, as before: WorkerGroup) {
-        let names = before.isStopped ? [fresh.name] : fresh.members.map(\.name)
-        for name in names
-        where before.isStopped || before.member(named: name)?.thread.isStopped == true {
+        let names =
+            before.isStopped
+            ? [fresh.name]
+            : fresh.members.map(\.name).filter {
+                before.member(named: $0)?.thread.isStopped == true
+            }
+        for name in names {
             fresh.stop(name)
             log.notice("thread \(name) stays stopped")
         }
