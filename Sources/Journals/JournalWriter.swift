@@ -111,7 +111,10 @@ package final class JournalWriter {
                 beginnings.forget(id)
                 if !holders.isEmpty { holders[id] = nil }
             case .limit(let limits):
-                // Its transaction drops by these.
+                // A transaction drops jobs that have ended before it.
+                pending.add(Array(commands[addedCount..<place]))
+                addedCount = place
+                commit()
                 store?.limit(limits)
                 isUrgent = true
             case .confirm:
