@@ -78,6 +78,31 @@ package struct Listener: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
+    /// Listens at an address that another server may be about to leave.
+    ///
+    /// A server that is killed while it starts a program leaves its sockets to the child until the
+    /// child has become that program.
+    ///
+    /// - Thread: any.
+    /// - Blocks: for the disk, and for a second at most while the address is in use.
+    package static func awaited(
+        at address: SocketAddress, mode: UInt32 = File.ownerOnly
+    ) throws(SocketError) -> Listener {
+        for _ in 0..<awaitedCountMax {
+            do throws(SocketError) {
+                return try Listener(at: address, mode: mode)
+            } catch {
+                guard case .inUse = error else { throw error }
+            }
+            _ = poll(nil, 0, awaitedMilliseconds)
+        }
+        return try Listener(at: address, mode: mode)
+    }
+
+    /// How often a start finds an address in use before it gives up, but for a last time.
+    private static let awaitedCountMax = 40
+    private static let awaitedMilliseconds: CInt = 25
+
     /// Takes over a socket that listens already, from a service manager; its file stays its own.
     ///
     /// - Parameter number: the descriptor that the service manager named; it is closed in any case.

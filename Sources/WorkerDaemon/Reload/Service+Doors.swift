@@ -25,12 +25,16 @@ struct DoorSetting: Equatable {
 
     /// Listens there.
     ///
-    /// - Blocks: for the disk.
-    func listen() throws -> Listener {
-        switch place {
-        case .unix(let path): try Listener(at: .unix(UnixAddress(path)), mode: mode)
-        case .tcp(let address): try Listener(at: .tcp(TCPAddress("\(address)")))
-        }
+    /// - Parameter awaits: whether another server may be about to leave the address.
+    /// - Blocks: for the disk; for a second at most if it awaits.
+    func listen(awaits: Bool) throws -> Listener {
+        let address: SocketAddress =
+            switch place {
+            case .unix(let path): .unix(try UnixAddress(path))
+            case .tcp(let address): .tcp(try TCPAddress("\(address)"))
+            }
+        return awaits
+            ? try .awaited(at: address, mode: mode) : try Listener(at: address, mode: mode)
     }
 }
 
@@ -69,7 +73,8 @@ extension Door {
             }
             for setting in listen.doors
             where !(present + opened).contains(where: { $0.setting.isSame(as: setting) }) {
-                try open(try setting.listen(), setting)
+                // An earlier daemon may be about to end only at a start.
+                try open(try setting.listen(awaits: inherited != nil), setting)
             }
             return (opened, named.map { !$0.isEmpty })
         } catch {

@@ -3,6 +3,7 @@
 import Glibc
 import Kernel
 import Support
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -76,6 +77,22 @@ struct ListenerTests {
         _ = try accepted(first)
         _ = try accepted(first)
         _ = consume client
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a server that leaves is waited for`() throws {
+        let first = try Listener(at: address)
+        let address = address
+        let error = Mutex<(any Error)?>(nil)
+        let second = try SystemThread(name: "second") {
+            do { _ = try Listener.awaited(at: address) } catch let fault {
+                error.withLock { $0 = fault }
+            }
+        }
+        // The attempt of the second server to find out.
+        _ = try accepted(first)
+        _ = consume first
+        second.join()
+        #expect(error.withLock { $0 } == nil)
     }
 
     @Test func `a living server whose queue is full is left alone`() throws {
