@@ -86,7 +86,9 @@ final class SchedulerSimulation {
         for report in driver.scheduler.takeFaults() { fail(report) }
         checkSurroundings()
         if let fault {
-            throw HistoryFault("\(fault)\nafter\n\(story(of: fault))")
+            let members = driver.groups.flatMap(\.memberNames).joined(separator: ", ")
+            throw HistoryFault(
+                "\(fault)\nThe members are \(members). It was after\n\(story(of: fault))")
         }
     }
 
