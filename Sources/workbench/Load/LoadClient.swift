@@ -7,17 +7,31 @@ internal import RESP
 
 /// The command of a client: fixed words, then 16 bytes that come back.
 struct LoadCommand: Sendable {
-    private let start: [UInt8]
+    private static let failurePeriod = 100
 
-    init(_ words: String...) {
+    private let start: [UInt8]
+    /// The words of the command that is sent in place of one of a hundred, and fails.
+    private let failingStart: [UInt8]?
+
+    init(_ words: String..., failing: [String]? = nil) {
+        start = Self.start(words)
+        failingStart = failing.map(Self.start)
+    }
+
+    private static func start(_ words: [String]) -> [UInt8] {
         var start: [UInt8] = []
         CommandWriter.writeHeader(argumentCount: words.count + 1, to: &start)
         for word in words { CommandWriter.writeArgument(word, to: &start) }
-        self.start = start
+        return start
     }
 
-    func write(_ payload: [UInt8], to output: inout [UInt8]) {
-        output.append(contentsOf: start)
+    /// Whether the command of a client fails.
+    func fails(_ index: Int) -> Bool {
+        failingStart != nil && index % Self.failurePeriod == Self.failurePeriod - 1
+    }
+
+    func write(_ index: Int, _ payload: [UInt8], to output: inout [UInt8]) {
+        output.append(contentsOf: (fails(index) ? failingStart : nil) ?? start)
         CommandWriter.writeArgument(payload, to: &output)
     }
 }
@@ -77,7 +91,7 @@ final class LoadClient: JobClient {
         guard count > 0 else { return }
         let now = nanoseconds()
         for _ in 0..<count {
-            command.write(LoadPayload.of(client: number, sentCount), to: &output)
+            command.write(sentCount, LoadPayload.of(client: number, sentCount), to: &output)
             sentAt[sentCount % sentAt.count] = now
             sentCount += 1
         }
@@ -87,11 +101,17 @@ final class LoadClient: JobClient {
         var count = 0
         while let reply = try parser.next() {
             let index = first + count
-            guard case .bulk(let bytes) = reply, bytes == LoadPayload.of(client: number, index)
-            else {
+            let payload = LoadPayload.of(client: number, index)
+            let isRight =
+                switch reply {
+                case .bulk(let bytes): bytes == payload
+                case .error: command.fails(index)
+                default: false
+                }
+            guard isRight else {
                 throw WorkbenchError("command \(index) of client \(number) got \(reply)")
             }
-            hash = LoadPayload.hash(hash, bytes)
+            hash = LoadPayload.hash(hash, payload)
             latencies.append(now - sentAt[index % sentAt.count])
             count += 1
         }

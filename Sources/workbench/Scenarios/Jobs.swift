@@ -5,7 +5,8 @@
 //           with one blocking connection, one command outstanding or several; each command carries
 //           16 bytes that no other carries, and each reply is compared with them. PERFORM images
 //           echo WAIT is a whole job: parsed on one thread, run on another, answered by the first.
-//           PING with the same bytes to the same server shows the share of the wire.
+//           PING with the same bytes to the same server shows the share of the wire. With BLOCK,
+//           jobs have RETRY 3 BLOCK: one that failed would hold up those behind it.
 //
 //           The rival does the same job in the usual way of Redis: the client pushes it onto a
 //           list, a worker (a thread of this program) pops it and pushes the result, the client
@@ -46,11 +47,24 @@ extension Scenario {
                 shape.contender(
                     "workerd PERFORM echo WAIT", .workerd,
                     .command(LoadCommand("PERFORM", "images", "echo", "WAIT"))),
+                shape.contender("workerd, BLOCK", .workerd, .command(.blocking)),
+                shape.contender(
+                    "workerd, BLOCK, 1 of 100 fails", .workerd, .command(.blockingWithFailures)),
                 shape.contender("redis list and worker", .redis, .list),
                 shape.contender("workerd PING", .workerd, .command(LoadCommand("PING"))),
                 shape.contender("redis-server PING", .redis, .command(LoadCommand("PING"))),
             ]
         }, tracedOperations: 2_000, tracesServer: true)
+}
+
+extension LoadCommand {
+    /// A job that would hold up those behind it if it failed and were tried again.
+    fileprivate static let blocking = LoadCommand(
+        "PERFORM", "images", "echo", "RETRY", "3", "BLOCK", "WAIT")
+    /// The same, beside jobs that fail and have no further attempt.
+    fileprivate static let blockingWithFailures = LoadCommand(
+        "PERFORM", "images", "echo", "RETRY", "3", "BLOCK", "WAIT",
+        failing: ["PERFORM", "images", "fail", "RETRY", "0", "BLOCK", "WAIT"])
 }
 
 /// The load of the clients on a server.
