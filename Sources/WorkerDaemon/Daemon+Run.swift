@@ -39,7 +39,7 @@ private final class RunningDaemon {
     /// A message to the main thread.
     private enum Event: Sendable {
         case shutdownAsked(ShutdownMode)
-        case isDown(Shutdown.Report)
+        case isDown(hasStuckThreads: Bool)
     }
 
     private static let endSignals: Set<Signal> = [.terminate, .interrupt]
@@ -76,7 +76,8 @@ private final class RunningDaemon {
     private var signalPort: ThreadRunLoop.Port?
     private var shutdownSignalCount = 0
     private var adoptedTimer: ThreadRunLoop.Timer?
-    private var report: Shutdown.Report?
+    /// Whether threads still run something, once all else is down.
+    private var hasStuckThreads: Bool?
 
     init(
         _ configuration: Configuration, _ handlers: [String: Handler], _ file: String?, _ log: Log
@@ -244,7 +245,7 @@ private final class RunningDaemon {
     /// Serves signals and events until everything is down.
     func run() -> Int32 {
         announce()
-        while report == nil { _ = loop.run(mode: .default) }
+        while hasStuckThreads == nil { _ = loop.run(mode: .default) }
         signalPort?.invalidate()
         return end()
     }
@@ -400,7 +401,7 @@ private final class RunningDaemon {
         }
         do throws(SubmitError) {
             try io.post {
-                service.value.shutDown(manner) { events.send(.isDown($0)) }
+                service.value.shutDown(manner) { events.send(.isDown(hasStuckThreads: $0)) }
             }
         } catch {
             log.error("can't go down in order: \(error)")
@@ -411,8 +412,8 @@ private final class RunningDaemon {
     private func handle(_ event: Event) {
         switch event {
         case .shutdownAsked(let manner): shutDown(manner)
-        case .isDown(let report):
-            self.report = report
+        case .isDown(let hasStuckThreads):
+            self.hasStuckThreads = hasStuckThreads
             loop.stop()
         }
     }
@@ -428,7 +429,7 @@ private final class RunningDaemon {
 
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
-        let isStuck = report?.hasStuckThreads == true
+        let isStuck = hasStuckThreads == true
         let groups = try? io.submitAndWait { [service] in service?.value.driver.allGroups ?? [] }
         if !isStuck { groups?.forEach { $0.pool.join() } }
         let nextNumber = try? io.submitAndWait { [service] in

@@ -53,8 +53,7 @@ extension JobScheduler {
     mutating func placeAgain(_ job: JobEntry, dueAt: Int64) {
         guard let queue = job.queue else {
             guard stage.isRefusing else { return delay(job, until: dueAt) }
-            stage.abandoned.begunCount += 1
-            return book.deactivate(job)
+            return abandonInMemory(job, hasBegun: true)
         }
         queue.removeFromMemory(job)
         job.part = job.retry.blocks && !queue.isReleased && isServed(job) ? .apart : .delayed

@@ -277,9 +277,7 @@ extension JobScheduler {
         if let queue = job.queue {
             parkAsStored(job, queue)
         } else {
-            stage.abandoned.waitingCount += 1
-            book.deactivate(job)
-            endExpiry(of: job)
+            abandonInMemory(job, hasBegun: false)
         }
         endHoldUp(by: job)
         job.forgetOrders()

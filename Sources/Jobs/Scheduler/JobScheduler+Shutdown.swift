@@ -1,12 +1,12 @@
 // How a scheduler goes down: it refuses new jobs, leaves waiting jobs in the store, asks running
 // jobs to end, and abandons the rest.
 
-/// The jobs that a shutdown did not let run.
-package struct AbandonedJobs: Sendable, Equatable {
-    /// Jobs in memory only: they are gone.
-    package var count = 0
-    /// Stored ones, which run after the restart.
-    package var keptCount = 0
+/// Jobs in memory only that a shutdown keeps from their end: they are gone.
+package struct AbandonedJobs {
+    /// Jobs that have not begun.
+    package internal(set) var waitingCount = 0
+    /// Jobs that run, or that failed and would be tried again.
+    package internal(set) var begunCount = 0
 }
 
 extension JobScheduler {
@@ -44,16 +44,18 @@ extension JobScheduler {
     }
 
     /// Abandons all jobs that have not begun; answers the clients that wait for one.
-    package mutating func abandonWaiting() -> AbandonedJobs {
+    ///
+    /// - Returns: how many stored ones are left to the store.
+    package mutating func abandonWaiting() -> Int {
         forgetBuffers()
-        let abandoned = abandon { $0.withdrawAttempt(of: $1) }
+        let keptCount = abandon { $0.withdrawAttempt(of: $1) }
         // The jobs in turn are in the store only: it takes part when a client cancels many.
         if store.isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
-        return abandoned
+        return keptCount
     }
 
     /// Abandons all jobs that wait for their moment or to be released, as `abandonWaiting` does.
-    package mutating func abandonDelayed() -> AbandonedJobs {
+    package mutating func abandonDelayed() -> Int {
         forgetBuffers()
         let offered = Set(book.activeJobs.filter { $0.place.isOffered }.map(\.id))
         // No delayed job comes into memory any more.
@@ -72,13 +74,11 @@ extension JobScheduler {
     }
 
     /// Abandons all jobs that are left; stored ones run again after the restart.
-    package mutating func abandonRunning() -> AbandonedJobs {
+    package mutating func abandonRunning() {
         for job in book.activeJobs where job.isStored {
             recordRequeue(job)
         }
-        let abandoned = abandon { _, _ in true }
-        stage.requeuedCount += abandoned.keptCount
-        return abandoned
+        stage.requeuedCount += abandon(hasBegun: true) { _, _ in true }
     }
 
     private mutating func forgetBuffers() {
@@ -86,27 +86,33 @@ extension JobScheduler {
     }
 
     private mutating func abandon(
-        _ isAbandoned: (borrowing JobScheduler, JobEntry) -> Bool
-    ) -> AbandonedJobs {
-        var abandoned = AbandonedJobs()
+        hasBegun: Bool = false, _ isAbandoned: (borrowing JobScheduler, JobEntry) -> Bool
+    ) -> Int {
+        var keptCount = 0
         // The newest first: threads go on beginning the oldest, and none may begin before an older
         // one of its thread that is left for the next start.
         let jobs = book.activeJobs.sorted { $0.id > $1.id }
         for job in jobs where isAbandoned(self, job) {
             tellWaiters(of: job, .failed(.abandoned))
-            if job.isStored { abandoned.keptCount += 1 } else { abandoned.count += 1 }
             retract(job)
             if let queue = job.queue {
+                keptCount += 1
                 // The store may still be asked to cancel or expire it.
                 parkAsStored(job, queue)
                 keepHoldUp(by: job)
-                continue
+            } else {
+                abandonInMemory(job, hasBegun: hasBegun)
             }
-            book.deactivate(job)
-            cancelRelease(of: job)
-            endExpiry(of: job)
         }
-        return abandoned
+        return keptCount
+    }
+
+    /// Abandons a job in memory only, whose clients have been told.
+    mutating func abandonInMemory(_ job: JobEntry, hasBegun: Bool) {
+        if hasBegun { stage.abandoned.begunCount += 1 } else { stage.abandoned.waitingCount += 1 }
+        book.deactivate(job)
+        cancelRelease(of: job)
+        endExpiry(of: job)
     }
 
     /// Leaves an active job to the store, as the store has it.

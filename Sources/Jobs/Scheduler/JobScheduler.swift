@@ -268,6 +268,5 @@ package struct SchedulerStage {
     var keptInTurnCount = 0
     /// Stored jobs whose attempt the shutdown has interrupted.
     package var requeuedCount = 0
-    /// Jobs in memory only that their threads refused, or that failed and would be tried again.
-    package internal(set) var abandoned = (waitingCount: 0, begunCount: 0)
+    package internal(set) var abandoned = AbandonedJobs()
 }

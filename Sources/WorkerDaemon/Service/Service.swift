@@ -228,7 +228,7 @@ final class Service: SessionDelegate {
     ///
     /// - Parameter whenDown: called on this thread once all is said and sent.
     func shutDown(
-        _ manner: ShutdownMode, whenDown: @escaping @Sendable (Shutdown.Report) -> Void
+        _ manner: ShutdownMode, whenDown: @escaping @Sendable (_ hasStuckThreads: Bool) -> Void
     ) {
         if let shutdown { return shutdown.hurry(to: manner) }
         shutdown = Shutdown(self, manner, whenDown: whenDown)

@@ -10,28 +10,13 @@ internal import WorkerThreads
 
 /// A shutdown under way.
 final class Shutdown {
-    /// How it went.
-    struct Report: Sendable, Equatable {
-        /// Jobs that ended by themselves while the daemon went down.
-        var finishedCount = 0
-        /// Jobs that were stopped while they ran, and ended.
-        var stoppedCount = 0
-        /// Jobs that never began.
-        var abandonedWaitingCount = 0
-        /// Jobs that did not end within the grace period, or failed and would be tried again.
-        var abandonedRunningCount = 0
-        /// Whether threads still run something, and so can't be waited for.
-        var hasStuckThreads = false
-        /// Durable jobs that did not begin: they are in the journal.
-        var keptCount = 0
-        /// Durable jobs that began and did not end: they run again, as if they had not begun.
-        var putBackCount = 0
-    }
-
     private let service: Service
     private let grace: Duration
-    private let whenDown: @Sendable (Report) -> Void
-    private var report = Report()
+    private let whenDown: @Sendable (_ hasStuckThreads: Bool) -> Void
+    /// Whether threads still run something, and so can't be waited for.
+    private var hasStuckThreads = false
+    /// Durable jobs that did not begin: they are in the journal.
+    private var keptCount = 0
     private var manner = ShutdownMode.finishWaiting
     private var isClosing = false
     private var areThreadsStopped = false
@@ -69,7 +54,7 @@ final class Shutdown {
     /// - Parameter whenDown: called on this thread once all is said and sent.
     init(
         _ service: Service, _ manner: ShutdownMode,
-        whenDown: @escaping @Sendable (Report) -> Void
+        whenDown: @escaping @Sendable (_ hasStuckThreads: Bool) -> Void
     ) {
         self.service = service
         grace = service.configuration.shutdown.grace
@@ -91,41 +76,26 @@ final class Shutdown {
         if manner > .finishWaiting { service.backups.giveUp() }
         switch manner {
         case .finishWaiting:
-            keepDelayed()
-            note(driver.input { $0.abandonDelayed() })
+            keptCount += driver.input { $0.keepDelayed() + $0.abandonDelayed() }
             // Parked jobs have to be loaded before the threads may end: see lookIfDone.
             for group in driver.allGroups { group.pool.resume() }
         case .finishRunning:
-            keepParked()
-            note(driver.input { $0.abandonWaiting() })
+            keptCount += driver.input { $0.keepParked() + $0.abandonWaiting() }
             stopThreads(.finishCurrent)
             let shutdown = Confined(self, to: loop)
             after(grace) { shutdown.value.graceIsOver() }
         case .now:
-            keepParked()
-            note(driver.input { $0.abandonWaiting() })
+            keptCount += driver.input { $0.keepParked() + $0.abandonWaiting() }
             stopThreads(.finishCurrent)
         }
         service.log.notice(
             "going down: \(counted(activeCount, "job")) "
                 + "\(manner == .now ? "stopped" : "let finish"), "
-                + "\(report.abandonedWaitingCount) abandoned before they began"
-                + (!driver.store.isKeeping
-                    ? "" : ", \(report.keptCount) kept in the journal"))
+                + "\(driver.scheduler.stage.abandoned.waitingCount) abandoned before they began"
+                + (!driver.store.isKeeping ? "" : ", \(keptCount) kept in the journal"))
         if manner == .now { stopRunning() }
         lookIfDone()
     }
-
-    private func note(_ abandoned: AbandonedJobs) {
-        report.abandonedWaitingCount += abandoned.count
-        report.keptCount += abandoned.keptCount
-    }
-
-    /// Leaves parked delayed and buffered jobs in the store.
-    private func keepDelayed() { report.keptCount += driver.input { $0.keepDelayed() } }
-
-    /// Leaves all parked jobs in the store.
-    private func keepParked() { report.keptCount += driver.input { $0.keepParked() } }
 
     private func stopThreads(_ policy: StopPolicy) {
         areThreadsStopped = true
@@ -171,9 +141,8 @@ final class Shutdown {
             service.log.warning(
                 (job.isStored ? "put back" : "abandoned") + " \(title) that still runs on \(place)")
         }
-        let left = driver.input { $0.abandonRunning() }
-        report.abandonedRunningCount = left.count
-        report.hasStuckThreads = left.count + left.keptCount > 0
+        hasStuckThreads = activeCount > 0
+        driver.input { $0.abandonRunning() }
         lookIfDone()
     }
 
@@ -187,7 +156,7 @@ final class Shutdown {
         driver.exchange.leaveToWorkers(left)
         for id in left.sorted() { driver.input { $0.leaveWithWorker(id) } }
         guard !left.isEmpty else { return }
-        report.keptCount += left.count
+        keptCount += left.count
         service.log.notice("\(counted(left.count, "job")) left to the workers that hold them")
     }
 
@@ -213,24 +182,20 @@ final class Shutdown {
         timers.removeAll()
         let leftBehind = driver.threads.replaced.filter { !$0.hasEnded }
         if !leftBehind.isEmpty {
-            report.hasStuckThreads = true
+            hasStuckThreads = true
             let names = leftBehind.map(\.name).joined(separator: ", ")
             service.log.warning("threads that hang and were replaced are not waited for: \(names)")
         }
         let (before, now) = (totalsAtStart, driver.scheduler.book.totals)
-        report.finishedCount = Int(now.done + now.failed - before.done - before.failed)
-        report.putBackCount = driver.scheduler.stage.requeuedCount
-        report.abandonedWaitingCount += driver.scheduler.stage.abandoned.waitingCount
-        report.abandonedRunningCount += driver.scheduler.stage.abandoned.begunCount
-        report.stoppedCount = Int(now.cancelled - before.cancelled)
+        let stage = driver.scheduler.stage
+        let finishedCount = Int(now.done + now.failed - before.done - before.failed)
         service.log.notice(
-            "down: \(counted(report.finishedCount, "job")) finished, "
-                + "\(report.stoppedCount) stopped, "
-                + "\(report.abandonedWaitingCount) abandoned before they began, "
-                + "\(report.abandonedRunningCount) abandoned while they ran"
+            "down: \(counted(finishedCount, "job")) finished, "
+                + "\(now.cancelled - before.cancelled) stopped, "
+                + "\(stage.abandoned.waitingCount) abandoned before they began, "
+                + "\(stage.abandoned.begunCount) abandoned while they ran"
                 + (!driver.store.isKeeping
-                    ? ""
-                    : ", \(report.keptCount) kept in the journal, \(report.putBackCount) put back"))
+                    ? "" : ", \(keptCount) kept in the journal, \(stage.requeuedCount) put back"))
         let shutdown = Confined(self, to: loop)
         service.closeDoors()
         service.whenLastSessionEnds { shutdown.value.sayDown() }
@@ -241,7 +206,7 @@ final class Shutdown {
     private func sayDown() {
         timers.forEach { $0.invalidate() }
         timers.removeAll()
-        whenDown(report)
+        whenDown(hasStuckThreads)
     }
 
     private func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {

@@ -26,7 +26,7 @@ extension SchedulerSimulation {
         try goOn(steps: random.below(30))
         guard isGoingDown else { return }
         if random.chance(70) { driver.leaveToWorkers() }
-        driver.input { _ = $0.abandonRunning() }
+        driver.input { $0.abandonRunning() }
         driver.forgetAttempts()
         try check()
         // The store keeps all that it was told; what a scheduler that ends has yet to hear is lost.

@@ -345,7 +345,7 @@ extension NodesSimulation {
         for attempt in node.running {
             ledger.interrupted(attempt.id, attempt: attempt.number)
         }
-        node.driver.input { _ = $0.abandonRunning() }
+        node.driver.input { $0.abandonRunning() }
         node.driver.forgetAttempts()
         for _ in 0..<40 where !node.store.isLost {
             turn(node)
