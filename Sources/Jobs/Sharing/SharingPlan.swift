@@ -58,12 +58,7 @@ package struct SharingPlan: Sendable {
         let living = nodes.all.filter { node in
             node.seat.map { places.seats[$0]?.isHeld == true } == true
         }
-        if assigned?.nodes != living {
-            // Also of threads that this daemon can't run: all come to the same assignment.
-            let all = Set(living.flatMap(\.threads)).union(threads)
-            assigned = (living, ThreadAssignment(all.sorted(), among: living))
-        }
-        let assignment = assigned?.assignment ?? ThreadAssignment([], among: [])
+        let assignment = assignment(among: living)
         let livingSeats = Set(living.compactMap(\.seat))
         var steps: [SharingStep] = []
         for thread in threads {
@@ -95,6 +90,16 @@ package struct SharingPlan: Sendable {
             steps.isEmpty && ownerlessSince.isEmpty && givings.isEmpty
             && places.threads.values.allSatisfy { places.seats[$0.seat]?.isHeld == true }
         return steps
+    }
+
+    /// The assignment among the living nodes, which changes only with them.
+    private mutating func assignment(among living: [StoreNode]) -> ThreadAssignment {
+        if let assigned, assigned.nodes == living { return assigned.assignment }
+        // Also of threads that this daemon can't run: all come to the same assignment.
+        let all = Set(living.lazy.flatMap(\.threads)).union(threads)
+        let assignment = ThreadAssignment(all, among: living)
+        assigned = (living, assignment)
+        return assignment
     }
 
     /// The seats that have been free for long enough.
