@@ -30,7 +30,11 @@ package final class JobDetails: Hashable, Sendable {
         self.selector = request.selector
         priority = request.priority
         isVolatile = request.isVolatile
-        guard !request.options.isEmpty || !selector.isEmpty || uniqueUntil != nil else {
+        // Mostly there is nothing to add or to change, and they are shared with the request.
+        guard
+            !selector.isEmpty || uniqueUntil != nil || request.options.retryCountMax == 0
+                || request.options.retryBlocks == false
+        else {
             options = request.options
             return
         }
@@ -43,10 +47,9 @@ package final class JobDetails: Hashable, Sendable {
         options = SharedJobOptions(said)
     }
 
-    /// Whether a request without options would have these details, under the same selector.
+    /// Whether a request with the same options would have these details, under the same selector.
     package func areThose(of request: borrowing JobRequest) -> Bool {
-        request.options.isEmpty && request.unique == nil && slot == request.thread
-            && selector == request.selector && priority == request.priority
+        slot == request.thread && selector == request.selector && priority == request.priority
             && isVolatile == request.isVolatile
     }
 

@@ -177,7 +177,10 @@ package struct SharedJobOptions: Hashable, Sendable {
     package var value: JobOptions { box?.options ?? .none }
 
     package static func == (left: SharedJobOptions, right: SharedJobOptions) -> Bool {
-        left.box === right.box || left.value == right.value
+        guard let first = left.box, let second = right.box else {
+            return left.isEmpty && right.isEmpty
+        }
+        return first === second || first.options == second.options
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(value) }

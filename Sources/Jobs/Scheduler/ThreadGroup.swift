@@ -154,7 +154,7 @@ struct ServedNames {
     /// again.
     private var recentGroup: (thread: String, group: ThreadGroup)?
     private var recentSelector: JobSelector?
-    private var recentDetails: JobDetails?
+    private var recentDetails: (options: SharedJobOptions, details: JobDetails)?
 
     init(_ groups: [ThreadGroup], _ selectors: [JobSelector]) {
         self.groups = groups
@@ -254,10 +254,14 @@ struct ServedNames {
     mutating func details(
         of request: borrowing JobRequest, _ selector: JobSelector, uniqueUntil: Int64? = nil
     ) -> JobDetails {
-        if let recentDetails, recentDetails.areThose(of: request) { return recentDetails }
+        if uniqueUntil == nil, let (options, details) = recentDetails, options == request.options,
+            details.areThose(of: request)
+        {
+            return details
+        }
         let details = JobDetails(
             request, defaults: selector.defaults, uniqueUntil: uniqueUntil)
-        if request.options.isEmpty, uniqueUntil == nil { recentDetails = details }
+        if uniqueUntil == nil { recentDetails = (request.options, details) }
         return details
     }
 }

@@ -71,13 +71,15 @@ struct JobOptionReader {
             guard index + 1 < end else {
                 throw WireError(.err, "RETRY needs a number, and \(rest) behind it")
             }
-            given.retryCountMax = try command.count(
+            // Each change of `given` makes new options.
+            var changed = given
+            changed.retryCountMax = try command.count(
                 at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
             let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
-            let isAside = index + 2 < end && command.matches(index + 2, "ASIDE")
-            guard isBlock || isAside else { return index + 2 }
-            given.retryBlocks = isBlock
-            return index + 3
+            let isAside = index + 2 < end && !isBlock && command.matches(index + 2, "ASIDE")
+            if isBlock || isAside { changed.retryBlocks = isBlock }
+            given = changed
+            return index + (isBlock || isAside ? 3 : 2)
         }
         let name = command.text(at: index).lowercased()
         for option in JobOptions.allCarried where option.name == name {

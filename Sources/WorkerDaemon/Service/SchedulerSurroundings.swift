@@ -47,7 +47,7 @@ final class SchedulerSurroundings: SchedulerEnvironment {
 
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool {
         guard unsafe uncheckedDriver != nil else { return true }
-        let thread = PoolSlot.shown(thread)
+        let thread = group.slots.count > 1 ? PoolSlot.shown(thread) : thread
         let pool = unsafe uncheckedGroupsByIndex[group.index].pool
         return (try? pool.isStopped(onThread: thread)) != false
     }
