@@ -14,8 +14,23 @@ struct SubmittedWatch {
     /// Threads without room, and until when they are left alone.
     var busyThreads: Set<String> = []
     var busyUntil: Instant?
+    /// How long they are left alone next.
+    private var busyPause = Self.busyPauses.lowerBound
     var timer: ThreadRunLoop.Timer?
     var port: ThreadRunLoop.Port?
+
+    /// How long jobs wait that have found no room: longer and longer while none finds any.
+    private static let busyPauses = Duration.milliseconds(50)...Duration.seconds(1)
+
+    /// A part is settled of which some jobs have found no room.
+    ///
+    /// - Returns: the time after which to try these again.
+    mutating func pause(after answer: SubmittedAnswer) -> Duration {
+        busyPause =
+            answer.acceptedCount > 0
+            ? Self.busyPauses.lowerBound : min(busyPause * 2, Self.busyPauses.upperBound)
+        return busyPause
+    }
 
     mutating func close() {
         timer?.invalidate()
@@ -26,8 +41,6 @@ struct SubmittedWatch {
 }
 
 extension JournalWriter {
-    /// How long jobs wait that have found no room.
-    private static let busyPause = Duration.seconds(1)
     /// The pause after a look that has failed.
     private static let failurePause = Duration.milliseconds(250)
 
@@ -108,11 +121,12 @@ extension JournalWriter {
     func settled(_ answer: SubmittedAnswer) {
         submitted.isPartOut = false
         submitted.busyThreads.formUnion(answer.busyThreads)
-        let isBusy = answer.isBusy || !answer.busyThreads.isEmpty
-        if isBusy, submitted.busyUntil == nil {
-            submitted.busyUntil = loop.now.advanced(by: Self.busyPause)
+        guard answer.isBusy || !answer.busyThreads.isEmpty else {
+            return lookForSubmitted(in: .zero)
         }
-        lookForSubmitted(in: answer.isBusy ? Self.busyPause : .zero)
+        let pause = submitted.pause(after: answer)
+        if submitted.busyUntil == nil { submitted.busyUntil = loop.now.advanced(by: pause) }
+        lookForSubmitted(in: answer.isBusy ? pause : .zero)
     }
 
     /// Other selectors are served: refused jobs may be accepted now.

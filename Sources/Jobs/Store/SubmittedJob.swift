@@ -38,6 +38,8 @@ package struct SubmittedAnswer: Sendable {
     /// Places of jobs whose unique name leads to an earlier one: they are removed.
     package var known: [Int64] = []
     package var refusals: [Refusal] = []
+    /// How many are accepted.
+    package var acceptedCount = 0
     /// Threads that have no room: their jobs are tried again later.
     package var busyThreads: Set<String> = []
     /// Whether there is no room for any job for a while.

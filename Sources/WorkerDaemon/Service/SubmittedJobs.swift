@@ -65,6 +65,7 @@ final class SubmittedJobs {
         case .failed(let error): failed(job, error)
         default:
             acceptedCount += 1
+            answer.acceptedCount += 1
             settle()
         }
     }
