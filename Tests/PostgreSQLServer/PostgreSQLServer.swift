@@ -35,13 +35,23 @@ package final class PostgreSQLServer: Sendable {
 
     /// Starts a server.
     ///
+    /// - Parameter diskFaults: the library that `setDisk` needs, of Tests/Preload/disk-faults.c.
     /// - Blocks: until it serves, about two seconds.
-    package init() throws {
+    package init(diskFaults: String? = nil) throws {
         directory = try TestDirectory()
+        var environment = Program.inheritedEnvironment()
+        if let diskFaults {
+            // Its own user may not be able to read the library where it is.
+            let library = directory.file("disk-faults.so")
+            try File.write(try File.read(diskFaults, atMost: .max), to: library, mode: 0o755)
+            environment["LD_PRELOAD"] = library
+            environment["DISK_FAULTS_FILES"] = "base/"
+            environment["DISK_FAULTS_CONTROL"] = directory.file("disk")
+        }
         var child = try ChildProcess.spawn(
             ChildCommand(
                 program: "\(repositoryDirectory)/Scripts/lib/postgresql-server",
-                arguments: [directory.path]))
+                arguments: [directory.path], environment: environment))
         guard let input = child.takeInput(), let output = child.takeOutput() else {
             throw Unexpected("the pipes of the server were taken")
         }
@@ -80,6 +90,13 @@ package final class PostgreSQLServer: Sendable {
             try input.write(everything: Array("\(command)\n".utf8))
             try Self.awaitReady(output)
         }
+    }
+
+    /// Has all writes to its tables fail for lack of room from now on, or none.
+    package func setDisk(isFull: Bool) throws {
+        try File.write(
+            Array((isFull ? "ENOSPC write 1 0" : "").utf8), to: directory.file("disk"),
+            mode: 0o644)
     }
 
     /// The directory of its socket.
