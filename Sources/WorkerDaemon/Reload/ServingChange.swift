@@ -116,6 +116,7 @@ final class ServingChange {
     // MARK: - Threads
 
     private func changeThreads() {
+        offerAgain()
         for change in difference.threads {
             switch change {
             case .added(let thread):
@@ -127,6 +128,32 @@ final class ServingChange {
                 driver.limit(thread)
                 if fresh[thread.name] != nil { replaceThreads(of: thread.name) }
             }
+        }
+    }
+
+    /// Offers jobs again that wait for workers although their selector is no more for workers, with
+    /// all waiting jobs of their groups, whose order stays.
+    private func offerAgain() {
+        let selectors = difference.selectors.compactMap { change in
+            if case .changed(let before, let selector) = change, before.isForWorkers,
+                !selector.isForWorkers
+            {
+                selector.name
+            } else {
+                nil as String?
+            }
+        }
+        guard !selectors.isEmpty else { return }
+        for group in driver.exchange.groups(awaiting: Set(selectors))
+        where fresh[group.name] == nil && driver.isServed(group) {
+            driver.tellRunning(of: group)
+            ask(
+                { $0.suspend(group: group.name, $1) },
+                then: { [driver] error in
+                    guard error == nil else { return }
+                    let names = group.members.map(\.name)
+                    _ = driver.input { $0.resume(group: group.name, memberNames: names) }
+                })
         }
     }
 

@@ -131,6 +131,15 @@ final class PoolLobby {
     /// How many jobs of a pool wait here.
     func count(of group: WorkerGroup) -> Int { counts[ObjectIdentifier(group)]?.count ?? 0 }
 
+    /// The pools of which jobs of selectors wait here.
+    func groups(awaiting selectors: Set<String>) -> [WorkerGroup] {
+        counts.values.map(\.group).filter { group in
+            entries.values.contains {
+                $0.waits && $0.group === group && selectors.contains($0.context.selector)
+            }
+        }
+    }
+
     /// Moves a job to another step; nil once it is over.
     private func move(_ entry: Entry, to step: Step?) {
         if entry.waits { count(entry.group, -1) }
@@ -216,19 +225,25 @@ final class PoolLobby {
         return entry
     }
 
+    /// The entry of an offered job; a reload may have offered the job to another pool since.
+    private func offered(_ context: JobContext) -> Entry? {
+        guard let entry = entries[JobID(context.id)], entry.context === context else { return nil }
+        return entry
+    }
+
     /// A member has a job, and waits for a worker for it.
-    func arrived(_ id: JobID) {
-        guard let entry = entries[id], entry.step == .released else { return }
+    func arrived(_ context: JobContext) {
+        guard let entry = offered(context), entry.step == .released else { return }
         move(entry, to: .arrived)
         lines[entry.place]?.releasedCount -= 1
     }
 
     /// Whether a job may go back from its member to this place.
-    func mayComeBack(_ id: JobID) -> Bool { entries[id]?.step == .arrived }
+    func mayComeBack(_ context: JobContext) -> Bool { offered(context)?.step == .arrived }
 
     /// A member has let go of a job that it has not ended.
-    func cameBack(_ id: JobID) {
-        guard let entry = entries[id], entry.step == .arrived else { return }
+    func cameBack(_ context: JobContext) {
+        guard let entry = offered(context), entry.step == .arrived else { return }
         comeBack(entry)
         listen(to: entry)
     }
@@ -250,8 +265,8 @@ final class PoolLobby {
     // MARK: - Ends
 
     /// An attempt of a job has ended, or it never begins.
-    func end(_ id: JobID) {
-        if let entry = entries[id] { end(entry) }
+    func end(_ context: JobContext) {
+        if let entry = offered(context) { end(entry) }
     }
 
     private func end(_ entry: Entry) {
@@ -296,7 +311,8 @@ final class PoolLobby {
         guard counts.values.contains(where: { isLeft($0.group) }) else {
             return []
         }
-        return entries.values.filter { $0.waits && isLeft($0.group) }.map(\.id).sorted(by: >)
+        return entries.values.filter { $0.waits && isLeft($0.group) && !$0.context.isWithdrawn }
+            .map(\.id).sorted(by: >)
     }
 
     // MARK: - For people

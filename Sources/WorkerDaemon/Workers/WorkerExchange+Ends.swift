@@ -87,7 +87,7 @@ extension WorkerExchange {
     /// A delivery is over.
     private func leave(_ delivery: Delivery, _ end: RemoteEnd?, isOver: Bool = true) {
         deliveries[delivery.remote.id] = nil
-        if isOver { lobby.end(delivery.remote.id) }
+        if isOver { lobby.end(delivery.remote.context) }
         endLease(of: delivery)
         endLimit(of: delivery)
         ended.append(delivery.token, of: delivery.remote.id, end)

@@ -100,7 +100,10 @@ extension WorkerExchange {
         if !lobby.isEmpty {
             for id in lobby.take(where: { isClosed || $0.isStopped }) { leave(id) }
         }
-        let left = ready.filter { isClosed || $0.member.thread.isStopped }
+        // A withdrawn one may be with other threads by now: a reload has changed them.
+        let left = ready.filter {
+            !$0.context.isWithdrawn && (isClosed || $0.member.thread.isStopped)
+        }
         guard !left.isEmpty else { return }
         ready.removeAll { remote in left.contains { $0 === remote } }
         for remote in left { leave(remote.id) }

@@ -222,6 +222,15 @@ final class WorkerExchange {
         ready.first { $0.member === member }
     }
 
+    /// The groups of which jobs of selectors wait for workers.
+    func groups(awaiting selectors: Set<String>) -> [WorkerGroup] {
+        var groups = lobby.groups(awaiting: selectors)
+        for remote in ready where selectors.contains(remote.context.selector) {
+            if !groups.contains(where: { $0 === remote.group }) { groups.append(remote.group) }
+        }
+        return groups
+    }
+
     /// The job of a number, if it waits for a worker.
     func ready(_ id: JobID) -> RemoteJob? { ready.first { $0.id == id } }
 
@@ -252,7 +261,7 @@ final class WorkerExchange {
     /// A thread serves a job that waits for a worker, for the first time or once more.
     func isReady(_ remote: RemoteJob) {
         if goOn(with: remote) { return }
-        lobby.arrived(remote.id)
+        lobby.arrived(remote.context)
         ready.append(remote)
         match(remote)
         leaveStopped()
@@ -261,7 +270,8 @@ final class WorkerExchange {
 
     /// Has a pool's member let go of a job that no worker takes now.
     private func sendBack(_ remote: RemoteJob) {
-        guard lobby.mayComeBack(remote.id), let index = ready.firstIndex(where: { $0 === remote })
+        guard lobby.mayComeBack(remote.context),
+            let index = ready.firstIndex(where: { $0 === remote })
         else { return }
         ready.remove(at: index)
         remote.sendBack()
@@ -291,10 +301,10 @@ final class WorkerExchange {
             if lobby.takerCount(remote.context.selector) > 0, restingUntil[remote.id] == nil {
                 rest(remote.id, Self.pauseAfterReturn)
             }
-            lobby.cameBack(remote.id)
+            lobby.cameBack(remote.context)
             return leaveStopped()
         }
-        lobby.end(remote.id)
+        lobby.end(remote.context)
         ready.removeAll { $0 === remote }
         forgetInherited(remote.id)
         guard let delivery = deliveries[remote.id], delivery.remote === remote else { return }

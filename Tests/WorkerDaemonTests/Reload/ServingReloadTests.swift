@@ -132,6 +132,66 @@ import Testing
         }
     }
 
+    @Test(
+        .timeLimit(.minutes(2)), arguments: [(1, 3), (3, 1), (2, 3)],
+        [Setup.memory, Setup.durable.store])
+    func `a job that waits for a worker goes to the threads of another count`(
+        counts: (before: Int, after: Int), store: String
+    ) throws {
+        let setup = Setup(
+            threads: "mail: { count: \(counts.before) }", selectors: "resize: { worker: true }",
+            store: store)
+        try withDaemon(setup) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            func awaitWait() throws {
+                try eventually("it waits for a worker") {
+                    try client.call("JOB", 1)["waits-for"]?.text == "worker resize"
+                }
+            }
+            let id = try client.perform("mail", "resize", "x")
+            try awaitWait()
+            // As new, and given back by a worker.
+            for count in [counts.after, counts.before] {
+                try daemon.rewrite(section: "threads: { mail: { count: \(count) } }")
+                #expect(try client.reload().count == 1)
+                let taken = try Taken.take(worker, "resize")
+                #expect(taken.id == id)
+                #expect(
+                    try worker.call("GIVEBACK", .integer(id), .text(taken.token)).text == "OK")
+                try awaitWait()
+            }
+            let taken = try Taken.take(worker, "resize")
+            #expect(try taken.ended(worker, "y").text == "OK")
+            #expect(try client.call("RESULT", .integer(id)).text == "y")
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `jobs that wait for workers run when their selector is a program`() throws {
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }", selectors: "shout: { worker: true }",
+            store: Setup.durable.store)
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let ids = try ["images", "mail"].map { try client.perform(.text($0), "shout", "a") }
+            let behind = try client.perform("images", "echo", "b")
+            for id in ids {
+                try eventually("it waits for a worker") {
+                    try client.call("JOB", .integer(id))["waits-for"]?.text == "worker shout"
+                }
+            }
+            try daemon.rewrite(
+                section: "selectors: { shout: { program: [\"tr\", \"a-z\", \"A-Z\"] } }")
+            #expect(try client.reload().isEmpty == false)
+            for id in ids {
+                #expect(try client.call("RESULT", .integer(id), "WAIT").text == "A")
+            }
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "b")
+            try checkCounts(client)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `a new thread of a pool goes on although each of the others is paused`() throws {
         try withDaemon(Self.setup) { daemon in
