@@ -472,7 +472,9 @@ final class Session {
         } catch {
             return close("sending failed: \(error)")
         }
-        // There is room for answers again: bytes that were read before are parsed now.
+        // There is room for answers again: bytes that were read before are parsed now. First it is
+        // noted that the client has read, or it would be throttled still.
+        noteOutput()
         if conversation?.parser.isInsideRequest ?? parser.isInsideCommand { executeCommands() }
     }
 

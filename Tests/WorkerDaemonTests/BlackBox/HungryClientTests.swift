@@ -40,6 +40,25 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a client that reads gets all its answers while others leave theirs unread`() throws {
+        try withDaemon(Setup(store: Setup.memory)) { daemon in
+            let client = try daemon.connect()
+            let result = [UInt8](repeating: UInt8(ascii: "x"), count: 8 << 20)
+            let id = try client.perform("images", "echo", .bytes(result))
+            try client.waitUntil(id, is: "done")
+            let questions = (0..<4).flatMap { _ in TestClient.bytes(["RESULT", .integer(id)]) }
+            let hungry = try (0..<11).map { _ in try daemon.connect() }
+            for other in hungry { try other.send(questions) }
+            try eventually("all have more than their room") {
+                try client.figure("client_output_backlog") > 64 << 20
+            }
+            let reader = try daemon.connect()
+            try reader.send(questions)
+            for _ in 0..<4 { #expect(try reader.reply() == .bulk(result)) }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `listings that nobody reads take bounded memory and hold up no job`() throws {
         try withDaemon(.durable) { daemon in
             let client = try daemon.connect()
