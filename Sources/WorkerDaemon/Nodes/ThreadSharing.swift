@@ -10,6 +10,7 @@ internal import Jobs
 internal import Kernel
 internal import RunLoops
 internal import Wording
+internal import WorkerThreads
 
 /// The threads of a daemon that shares them with others.
 ///
@@ -102,6 +103,11 @@ final class ThreadSharing {
         driver.groups.first { $0.name == PoolSlot.shown(unit) }
     }
 
+    /// Whether STOP has ended a thread of a unit, for good: it would run again at another node.
+    private func isStopped(_ unit: String) -> Bool {
+        group(ofUnit: unit)?.members.contains { $0.thread.isStopped } == true
+    }
+
     // MARK: - Looks
 
     private func lookInTime() {
@@ -177,7 +183,8 @@ final class ThreadSharing {
                 look()
             }
         case .give(let move):
-            guard open.contains(move.thread), driver.scheduler.isIdle(move.thread),
+            guard open.contains(move.thread), !isStopped(move.thread),
+                driver.scheduler.isIdle(move.thread),
                 schedules.isIdle(of: move.thread), driver.changes.areDone,
                 !driver.exchange.hasOwner(ofThreadIn: move.thread),
                 moving.insert(move.thread).inserted

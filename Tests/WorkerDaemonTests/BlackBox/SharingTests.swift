@@ -127,6 +127,25 @@ struct `Daemons that share the threads` {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `keep a thread that was stopped`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        let client = try fleet.connect(to: "a")
+        let threads = try client.call("THREADS").elements ?? []
+        let moving = threads.filter { $0["node"]?.text == "b" }.compactMap { $0["name"]?.text }
+        try fleet.end("b")
+        try fleet.waitUntil(["a": 4])
+        // Of the two it would be given first.
+        let stopped = CommandArgument.text(try #require(moving.min()))
+        #expect(try client.call("STOP", stopped).text == "OK")
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 3, "b": 1])
+        #expect(try client.call("PERFORM", stopped, "echo", "x").errorWord == "NOTHREAD")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `let threads go on that have gone on at another one meanwhile`() throws {
         let names: [CommandArgument] = ["one", "two", "three", "four"]
         let fleet = try Fleet(
