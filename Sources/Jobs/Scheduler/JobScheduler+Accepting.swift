@@ -217,6 +217,11 @@ extension JobScheduler {
         }
         if audience.followsChanges { tellAccepted(commit) }
         let job = commit.job.flatMap { book.active(commit.id) === $0 ? $0 : nil }
+        if job == nil, commit.reply.patience != nil, let outcome = commit.job?.job.outcome {
+            // It ended before it began, and may be forgotten already.
+            effects.answer(commit.reply, JobAnswer(outcome, of: commit.id))
+            return false
+        }
         answerAccepted(commit.id, job, commit.reply)
         guard let job else { return false }
         if commit.queue.isOrphaned || !isServed(job) {

@@ -121,6 +121,23 @@ import WorkerClient
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [Setup.memory, Setup.durable.store])
+    func `a client is told that its job expired also if no results are kept`(
+        store: String
+    ) throws {
+        try withDaemon(Setup(limits: "retainedResults: 0", store: store)) { daemon in
+            let client = try daemon.connect()
+            let commands = (0..<300).map { _ in
+                ["PERFORM", "images", "echo", "EXPIRE", 1, "WAIT", "x"] as [CommandArgument]
+            }
+            try client.send(commands.flatMap(TestClient.bytes))
+            for _ in commands {
+                let reply = try client.reply()
+                #expect(reply.text == "x" || reply.errorWord == "EXPIRED", "\(reply)")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `the Swift client says it, and a schedule does`() throws {
         var setup = Setup.durable
