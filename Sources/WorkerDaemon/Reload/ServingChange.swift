@@ -144,8 +144,9 @@ final class ServingChange {
             }
         }
         guard !selectors.isEmpty else { return }
+        // Others go, or get other threads: then their jobs are offered again, too.
         for group in driver.exchange.groups(awaiting: Set(selectors))
-        where fresh[group.name] == nil && driver.isServed(group) {
+        where driver.isServed(group) && fresh[group.name] == nil && !isRemoved(group) {
             driver.tellRunning(of: group)
             ask(
                 { $0.suspend(group: group.name, $1) },
@@ -154,6 +155,12 @@ final class ServingChange {
                     let names = group.members.map(\.name)
                     _ = driver.input { $0.resume(group: group.name, memberNames: names) }
                 })
+        }
+    }
+
+    private func isRemoved(_ group: WorkerGroup) -> Bool {
+        difference.threads.contains { change in
+            if case .removed(let thread) = change { thread.name == group.name } else { false }
         }
     }
 

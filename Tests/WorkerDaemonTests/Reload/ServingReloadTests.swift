@@ -170,11 +170,13 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `jobs that wait for workers run when their selector is a program`() throws {
         let setup = Setup(
-            threads: "images: {}, mail: { count: 2 }", selectors: "shout: { worker: true }",
-            store: Setup.durable.store)
+            threads: "images: {}, mail: { count: 2 }, post: {}",
+            selectors: "shout: { worker: true }", store: Setup.durable.store)
         try withDaemon(setup) { daemon in
             let client = try daemon.connect()
-            let ids = try ["images", "mail"].map { try client.perform(.text($0), "shout", "a") }
+            let ids = try ["images", "mail", "post"].map {
+                try client.perform(.text($0), "shout", "a")
+            }
             let behind = try client.perform("images", "echo", "b")
             for id in ids {
                 try eventually("it waits for a worker") {
@@ -183,10 +185,15 @@ import Testing
             }
             try daemon.rewrite(
                 section: "selectors: { shout: { program: [\"tr\", \"a-z\", \"A-Z\"] } }")
+            try daemon.rewrite(section: "threads: { images: {}, mail: { count: 3 } }")
             #expect(try client.reload().isEmpty == false)
-            for id in ids {
+            for id in ids.dropLast() {
                 #expect(try client.call("RESULT", .integer(id), "WAIT").text == "A")
             }
+            #expect(try client.call("PERFORM", "post", "echo", "x").errorWord == "NOTHREAD")
+            try daemon.rewrite(section: "threads: { images: {}, mail: { count: 3 }, post: {} }")
+            #expect(try client.reload() == ["thread post: added, count 1"])
+            #expect(try client.call("RESULT", .integer(ids[2]), "WAIT").text == "A")
             #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "b")
             try checkCounts(client)
         }
