@@ -189,14 +189,22 @@ extension ChildProcess {
         }
     }
 
-    /// Kills a group and collects its leader; a killed process ends at once unless a broken device
-    /// holds it, and then, after a second, it is left to the kernel.
+    /// Kills a group and collects its leader.
+    ///
+    /// A killed process ends at once, unless the machine stalls or a broken device holds it. After
+    /// a second, a thread of its own waits for it, so that it leaves nothing behind.
     private static func killAndReap(_ group: pid_t, _ descriptor: borrowing Descriptor) {
         let patienceMilliseconds: CInt = 1000
         if case .notOurs = wait(descriptor, WEXITED | WNOHANG | WNOWAIT) { return }
         _ = kill(-group, SIGKILL)
         _ = try? waitUntilReady(
             descriptor.number, for: CShort(POLLIN), timeoutMilliseconds: patienceMilliseconds)
-        _ = wait(descriptor, WEXITED | WNOHANG)
+        guard case .stillRuns = wait(descriptor, WEXITED | WNOHANG),
+            let copy = try? descriptor.duplicate()
+        else { return }
+        _ = try? SystemThread(name: "collect") {
+            _ = try? waitUntilReady(copy.number, for: CShort(POLLIN), timeoutMilliseconds: -1)
+            _ = wait(copy, WEXITED | WNOHANG)
+        }
     }
 }
