@@ -99,7 +99,7 @@ extension SchedulerDriver {
         groups.append(group)
     }
 
-    /// Serves a suspended group with other threads from now on.
+    /// Serves a suspended group with other threads from now on, or goes on with its own.
     ///
     /// - Returns: the threads whose stored jobs have to be claimed.
     func replace(_ group: WorkerGroup, by fresh: WorkerGroup) -> [String] {

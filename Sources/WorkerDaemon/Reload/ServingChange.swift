@@ -116,7 +116,6 @@ final class ServingChange {
     // MARK: - Threads
 
     private func changeThreads() {
-        offerAgain()
         for change in difference.threads {
             switch change {
             case .added(let thread):
@@ -129,39 +128,7 @@ final class ServingChange {
                 if fresh[thread.name] != nil { replaceThreads(of: thread.name) }
             }
         }
-    }
-
-    /// Offers jobs again that wait for workers although their selector is no more for workers, with
-    /// all waiting jobs of their groups, whose order stays.
-    private func offerAgain() {
-        let selectors = difference.selectors.compactMap { change in
-            if case .changed(let before, let selector) = change, before.isForWorkers,
-                !selector.isForWorkers
-            {
-                selector.name
-            } else {
-                nil as String?
-            }
-        }
-        guard !selectors.isEmpty else { return }
-        // Others go, or get other threads: then their jobs are offered again, too.
-        for group in driver.exchange.groups(awaiting: Set(selectors))
-        where driver.isServed(group) && fresh[group.name] == nil && !isRemoved(group) {
-            driver.tellRunning(of: group)
-            ask(
-                { $0.suspend(group: group.name, $1) },
-                then: { [driver] error in
-                    guard error == nil else { return }
-                    let names = group.members.map(\.name)
-                    _ = driver.input { $0.resume(group: group.name, memberNames: names) }
-                })
-        }
-    }
-
-    private func isRemoved(_ group: WorkerGroup) -> Bool {
-        difference.threads.contains { change in
-            if case .removed(let thread) = change { thread.name == group.name } else { false }
-        }
+        offerAgain()
     }
 
     private func remove(_ name: String) {
@@ -179,18 +146,36 @@ final class ServingChange {
         guard let group = driver.groups.first(where: { $0.name == name }),
             let fresh = fresh[name]
         else { return }
+        suspend(group) { [self] in
+            driver.pauseAgain(fresh, "before")
+            let new = driver.replace(group, by: fresh)
+            // Behind the waiting jobs, which run.
+            driver.stopAgain(fresh, as: group)
+            for name in new { claim(name) }
+            driver.retire(group)
+        }
+    }
+
+    /// Offers jobs again that wait for workers although their selector is no more for workers, with
+    /// all waiting jobs of their groups, whose order stays.
+    private func offerAgain() {
+        var selectors: Set<String> = []
+        for case .changed(let before, let selector) in difference.selectors
+        where before.isForWorkers && !selector.isForWorkers {
+            selectors.insert(selector.name)
+        }
+        guard !selectors.isEmpty else { return }
+        // Jobs of groups that get other threads are offered again by that.
+        for group in driver.exchange.groups(awaiting: selectors)
+        where driver.isServed(group) && fresh[group.name] == nil {
+            suspend(group) { [driver] in _ = driver.replace(group, by: group) }
+        }
+    }
+
+    /// Withdraws the waiting jobs of a group, and goes on once its running jobs have ended.
+    private func suspend(_ group: WorkerGroup, then body: @escaping () -> Void) {
         driver.tellRunning(of: group)
-        ask(
-            { $0.suspend(group: name, $1) },
-            then: { [self] error in
-                guard error == nil else { return }
-                driver.pauseAgain(fresh, "before")
-                let new = driver.replace(group, by: fresh)
-                // Behind the waiting jobs, which run.
-                driver.stopAgain(fresh, as: group)
-                for name in new { claim(name) }
-                driver.retire(group)
-            })
+        ask({ $0.suspend(group: group.name, $1) }, then: { error in if error == nil { body() } })
     }
 
     /// Claims the stored jobs of a thread, until the store can answer.
