@@ -167,8 +167,10 @@ final class SchedulerDriver {
         }
         exchange.mayBegin = { [store] in store.mayBegin($0.id, attempt: $0.attempt) }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
-        exchange.leave = { [unowned self] id in
-            guard let job = scheduler.book.active(id) else { return }
+        exchange.leave = { [unowned self] context in
+            // A job that was withdrawn may be offered to other threads by now.
+            guard let job = scheduler.book.active(JobID(context.id)), job.attempt === context
+            else { return }
             input { $0.refused(job) }
             whenCompleted?()
         }

@@ -307,12 +307,12 @@ final class PoolLobby {
     /// The jobs that wait here of pools that take none any more, or of all.
     ///
     /// - Complexity: O(pools), and O(jobs that wait here) if it takes some.
-    func take(where isLeft: (WorkerGroup) -> Bool) -> [JobID] {
+    func take(where isLeft: (WorkerGroup) -> Bool) -> [JobContext] {
         guard counts.values.contains(where: { isLeft($0.group) }) else {
             return []
         }
-        return entries.values.filter { $0.waits && isLeft($0.group) && !$0.context.isWithdrawn }
-            .map(\.id).sorted(by: >)
+        return entries.values.filter { $0.waits && isLeft($0.group) }.sorted { $0.id > $1.id }
+            .map(\.context)
     }
 
     // MARK: - For people

@@ -98,14 +98,11 @@ extension WorkerExchange {
     func leaveStopped() {
         let isClosed = isClosed
         if !lobby.isEmpty {
-            for id in lobby.take(where: { isClosed || $0.isStopped }) { leave(id) }
+            for context in lobby.take(where: { isClosed || $0.isStopped }) { leave(context) }
         }
-        // A withdrawn one may be with other threads by now: a reload has changed them.
-        let left = ready.filter {
-            !$0.context.isWithdrawn && (isClosed || $0.member.thread.isStopped)
-        }
+        let left = ready.filter { isClosed || $0.member.thread.isStopped }
         guard !left.isEmpty else { return }
         ready.removeAll { remote in left.contains { $0 === remote } }
-        for remote in left { leave(remote.id) }
+        for remote in left { leave(remote.context) }
     }
 }

@@ -154,8 +154,9 @@ final class WorkerExchange {
     var isActive: (JobID) -> Bool = { _ in true }
     /// Whether the scheduler's effects are being carried out: jobs may be retracted by one of them.
     var isCarryingOut: () -> Bool = { false }
-    /// Called for a job that no worker will take: the daemon goes down.
-    var leave: (JobID) -> Void = { _ in }
+    /// Called for an attempt that no worker will take: its thread was stopped, or the daemon goes
+    /// down.
+    var leave: (JobContext) -> Void = { _ in }
 
     /// Jobs that wait for a worker, in the order in which they were ready.
     var ready: [RemoteJob] = []
