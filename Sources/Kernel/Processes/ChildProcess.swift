@@ -203,7 +203,7 @@ extension ChildProcess {
             let copy = try? descriptor.duplicate()
         else { return }
         _ = try? SystemThread(name: "collect") {
-            _ = try? waitUntilReady(copy.number, for: CShort(POLLIN), timeoutMilliseconds: -1)
+            _ = try? waitUntilReady(copy.number, for: CShort(POLLIN))
             _ = wait(copy, WEXITED | WNOHANG)
         }
     }

@@ -88,20 +88,19 @@ package struct Listener: ~Copyable, Sendable {
     package static func awaited(
         at address: SocketAddress, mode: UInt32 = File.ownerOnly
     ) throws(SocketError) -> Listener {
-        for _ in 0..<awaitedCountMax {
+        let limit = TimeLimit(milliseconds: 1_000)
+        while true {
             do throws(SocketError) {
                 return try Listener(at: address, mode: mode)
             } catch {
-                guard case .inUse = error else { throw error }
+                guard case .inUse = error, limit.millisecondsLeft > 0 else { throw error }
             }
-            _ = poll(nil, 0, awaitedMilliseconds)
+            _ = poll(nil, 0, pauseMilliseconds)
         }
-        return try Listener(at: address, mode: mode)
     }
 
-    /// How often a start finds an address in use before it gives up, but for a last time.
-    private static let awaitedCountMax = 40
-    private static let awaitedMilliseconds: CInt = 25
+    /// The pause before an address is tried again that is in use.
+    private static let pauseMilliseconds: CInt = 25
 
     /// Takes over a socket that listens already, from a service manager; its file stays its own.
     ///
