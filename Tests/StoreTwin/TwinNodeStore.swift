@@ -85,11 +85,7 @@ package final class TwinNodeStore: JobStore, @unchecked Sendable {
         self.epochMilliseconds = epochMilliseconds
         self.windowCountMax = windowCountMax
         seat = database.newSeat()
-        var node = StoreNode(
-            id: run, name: name, commands: nil, requests: nil, startedAt: 0, serves: true)
-        node.seat = seat
-        node.threads = threads
-        self.node = node
+        node = StoreNode(name, id: run, seat: seat, threads: threads)
         mark = UInt64(run) << 8 | 1
         commands = TwinCommands(serving: selectors)
         session = database.connect(node, to: seat)
@@ -202,4 +198,16 @@ struct TwinShare {
     var firstNumber: UInt64 = 0
 
     func includes(_ thread: String) -> Bool { names.contains(ThreadGroup.name(of: thread)) }
+}
+
+extension StoreNode {
+    /// A daemon that shares threads.
+    ///
+    /// - Parameter id: by default the number of its seat.
+    package init(_ name: String, id: Int64? = nil, seat: Int64, threads: [String]) {
+        self.init(
+            id: id ?? seat, name: name, commands: nil, requests: nil, startedAt: 0, serves: true)
+        self.seat = seat
+        self.threads = threads
+    }
 }

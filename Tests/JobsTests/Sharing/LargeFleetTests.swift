@@ -4,6 +4,7 @@
 // the figures are printed: Documents/Fleet.md has those of large fleets.
 
 import Jobs
+import StoreTwin
 import Support
 import Testing
 
@@ -76,11 +77,7 @@ private final class LargeFleet {
 
     private func add(_ threads: [String]) {
         lastSeat += 1
-        var node = StoreNode(
-            id: lastSeat, name: "node-\(lastSeat)", commands: nil, requests: nil, startedAt: 0,
-            serves: true)
-        (node.seat, node.threads) = (lastSeat, threads)
-        nodes.all.append(node)
+        nodes.all.append(StoreNode("node-\(lastSeat)", seat: lastSeat, threads: threads))
         nodes.places?.seats[lastSeat] = ThreadPlaces.Seat(isHeld: true)
         plans[lastSeat] = SharingPlan(seat: lastSeat, threads: threads)
     }

@@ -1,6 +1,7 @@
 // The slots of spread pools: their names, those of keys, and how nodes share them.
 
 import Jobs
+import StoreTwin
 import Testing
 
 @Suite struct `The slots of a spread pool` {
@@ -43,11 +44,7 @@ import Testing
     }
 
     private func node(_ seat: Int64, _ threads: [String]) -> StoreNode {
-        var node = StoreNode(
-            id: seat, name: "node-\(seat)", commands: nil, requests: nil, startedAt: 0,
-            serves: true)
-        (node.seat, node.threads) = (seat, threads)
-        return node
+        StoreNode("node-\(seat)", seat: seat, threads: threads)
     }
 
     @Test func `are shared evenly, whatever other threads there are`() {

@@ -1,6 +1,7 @@
 // When a daemon that shares threads with others claims, takes and gives them.
 
 import Jobs
+import StoreTwin
 import Testing
 
 @Suite struct `The plan of a daemon that shares threads` {
@@ -15,12 +16,7 @@ import Testing
         }
 
         mutating func join(_ seat: Int64, threads: [String] = ["a", "b", "c", "d"]) {
-            var node = StoreNode(
-                id: seat, name: "node-\(seat)", commands: nil, requests: nil, startedAt: 0,
-                serves: true)
-            node.seat = seat
-            node.threads = threads
-            nodes.all.append(node)
+            nodes.all.append(StoreNode("node-\(seat)", seat: seat, threads: threads))
             nodes.places?.seats[seat] = ThreadPlaces.Seat(isHeld: true)
         }
 
@@ -152,11 +148,7 @@ import Testing
 
 @Suite struct `The assignment of threads to nodes` {
     private func node(_ seat: Int64, _ threads: [String]) -> StoreNode {
-        var node = StoreNode(
-            id: seat, name: "n\(seat)", commands: nil, requests: nil, startedAt: 0, serves: true)
-        node.seat = seat
-        node.threads = threads
-        return node
+        StoreNode("n\(seat)", seat: seat, threads: threads)
     }
 
     @Test(arguments: [1, 2, 3, 7, 40])
@@ -195,12 +187,7 @@ import Testing
     private static func nodes(_ threads: [String: (seat: Int64, isTaken: Bool)]) -> StoreNodes {
         var nodes = StoreNodes(
             all: [Int64(2), 3].map { seat in
-                var node = StoreNode(
-                    id: seat, name: "n\(seat)", commands: nil, requests: nil, startedAt: 0,
-                    serves: true)
-                node.seat = seat
-                node.threads = ["one"]
-                return node
+                StoreNode("n\(seat)", seat: seat, threads: ["one"])
             })
         var places = ThreadPlaces()
         for (name, place) in threads {
@@ -217,11 +204,7 @@ import Testing
         var places = ThreadPlaces()
         for (index, threads) in lists.enumerated() {
             let seat = Int64(index + 2)
-            var node = StoreNode(
-                id: seat, name: "n\(index)", commands: nil, requests: nil, startedAt: 0,
-                serves: true)
-            (node.seat, node.threads) = (seat, threads)
-            nodes.all.append(node)
+            nodes.all.append(StoreNode("n\(index)", seat: seat, threads: threads))
             places.seats[seat] = ThreadPlaces.Seat(isHeld: true)
             for thread in threads {
                 places.threads[thread] = ThreadPlaces.Place(seat: seat, isTaken: true)
