@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, .init(rawValue: PostgreSQLServer.excuse)))
 struct `A database with shared threads` {
-    private let address: String
+    let address: String
     private let directory: TestDirectory
 
     init() throws {
@@ -18,7 +18,7 @@ struct `A database with shared threads` {
         directory = try TestDirectory()
     }
 
-    private func open(_ name: String, isShared: Bool = true) throws -> Sharer {
+    func open(_ name: String, isShared: Bool = true) throws -> Sharer {
         try Sharer(address, attempts: directory.file("attempts-\(name)"), isShared: isShared)
     }
 
@@ -33,7 +33,7 @@ struct `A database with shared threads` {
     }
 
     @discardableResult
-    private func sql(_ text: String) throws -> String {
+    func sql(_ text: String) throws -> String {
         try PostgreSQLServer.run(text, at: address)
     }
 
@@ -49,7 +49,7 @@ struct `A database with shared threads` {
     }
 
     /// Ends a daemon without a trace, as a crash would.
-    private func lose(_ sharer: Sharer) throws {
+    func lose(_ sharer: Sharer) throws {
         try sql("UPDATE workerd.seats SET epoch = epoch + 1 WHERE id = \(sharer.seat)")
         // Closed first: after the end of its session it would connect again, and hold the lock of
         // its seat until it has read the epoch.
@@ -144,56 +144,6 @@ struct `A database with shared threads` {
         try lose(b)
         _ = try c.take("mail", from: b.seat)
         #expect(try c.load("mail").map(\.attempt) == [2])
-    }
-
-    @Test(.timeLimit(.minutes(2)))
-    func `takes a thread without a look at jobs that ended under a long transaction`() throws {
-        func lookedAt() throws -> Int {
-            let count = try sql(
-                """
-                SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)
-                    + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
-                """)
-            return Int(count.filter(\.isNumber)) ?? 0
-        }
-        let a = try open("a")
-        for thread in ["mail", "quiet"] { _ = try a.take(thread, from: 1) }
-        try a.end([a.accept("quiet")])
-        let session = try SQLSession(at: address)
-        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
-        for _ in 0..<41 { try a.end(a.accept(1_000, "mail")) }
-        let id = try a.accept("mail")
-        try lose(a)
-        try sql("ANALYZE")
-        let before = try lookedAt()
-        let b = try open("b")
-        for thread in ["mail", "quiet"] { _ = try b.take(thread, from: a.seat) }
-        #expect(try b.load("mail").map(\.id) == [id])
-        #expect(try b.load("quiet") == [])
-        b.close()
-        let count = try lookedAt() - before
-        #expect(count < 30_000)
-        try session.run("COMMIT")
-    }
-
-    @Test(.timeLimit(.minutes(2)))
-    func `finds all jobs of a thread that a daemon had long before`() throws {
-        let (a, b, c) = (try open("a"), try open("b"), try open("c"))
-        defer {
-            a.close()
-            c.close()
-        }
-        _ = try a.take("mail", from: 1)
-        try a.end([a.accept("mail")])
-        #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
-        _ = try b.claim("mail").get()
-        // Its numbers are larger than those of the new owner from here on.
-        _ = try a.take("other", from: 1)
-        for _ in 0..<21 { try a.end(a.accept(1_000, "other")) }
-        let id = try b.accept("mail")
-        try lose(b)
-        _ = try c.take("mail", from: b.seat)
-        #expect(try c.load("mail").map(\.id) == [id])
     }
 
     @Test func `counts none of a thread that was handed over`() throws {

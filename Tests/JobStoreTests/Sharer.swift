@@ -109,6 +109,13 @@ final class Sharer {
         return jobs.map(\.id)
     }
 
+    /// Has many jobs tried again from a moment on.
+    func retry(_ ids: [JobID], dueAt: Int64) throws {
+        let attempt = Attempt(number: 1, workerName: "mail", startedAt: 1_000)
+        for id in ids { store.add(.retry(id, attempt, dueAt: dueAt)) }
+        #expect(try tell() == nil)
+    }
+
     /// Ends many jobs.
     func end(_ ids: [JobID]) throws {
         let attempt = Attempt(number: 1, workerName: "mail", startedAt: 1_000)
@@ -158,6 +165,20 @@ final class Sharer {
         let queue = QueueName(thread: thread, priority: .normal)
         return try ask({ _ in .load(queue, limit: 100, byteCount: 1 << 20) }) { answer, _ in
             if case .loaded(queue, .success(let batch)) = answer { batch.jobs } else { nil }
+        }
+    }
+
+    /// The delayed jobs of a thread that are due next.
+    func loadDelayed(_ thread: String) throws -> [Job] {
+        let queue = QueueName(thread: thread, priority: .normal)
+        return try ask({ _ in
+            .loadDelayed(queue, after: .first, limit: 100, byteCount: 1 << 20)
+        }) { answer, _ in
+            if case .loadedDelayed(queue, _, .success(let batch)) = answer {
+                batch.jobs
+            } else {
+                nil
+            }
         }
     }
 

@@ -44,6 +44,8 @@ extension PostgreSQLStore {
     /// Records that an attempt has failed and that the next one comes at a moment.
     func retry(_ id: JobID, _ attempt: Attempt, dueAt: Int64, at now: Int64) throws(StoreFault) {
         try forgetHolder(of: id)
+        try noteDelay(until: dueAt)
+        heads.change()
         recordedAttempts.append(id)
         try start(id, attempt)
         var parameters = Parameters()
@@ -111,12 +113,16 @@ extension PostgreSQLStore {
             WHERE jobs.ctid = first.place AND first.started_at IS NULL
             """, parameters)
         parameters = Parameters()
+        parameters.add(.texts(threads.sorted()))
+        parameters.add(nil as Int64?)
         parameters.add(now)
-        parameters.add(scope)
+        let due = Self.delayed(
+            "ctid AS place", of: 1, limit: 2, where: "due_at <= $3::bigint")
         try change(
             """
             UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
-            WHERE held = 1 AND due_at <= $1::bigint AND \(Self.isInScope(2))
+            FROM (\(due)) AS due
+            WHERE jobs.ctid = due.place
                 AND NOT EXISTS (SELECT FROM workerd.holders AS holders
                     WHERE holders.job = jobs.id AND holders.attempt <= jobs.attempt)
             """, parameters)
@@ -166,6 +172,7 @@ extension PostgreSQLStore {
     ///
     /// - Returns: the jobs, in the order of their numbers.
     func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob] {
+        try noteDelay(until: now)
         var scoped = Parameters()
         scoped.add(scope)
         let found = try rows(
@@ -264,30 +271,32 @@ extension PostgreSQLStore {
     /// Redates all jobs that were due and no longer are.
     ///
     /// - Parameter now: the time of the clock, which may have been set back.
-    func keepDue(at now: Int64) throws(StoreFault) {
-        var parameters = Parameters()
-        parameters.add(now)
-        parameters.add(scope)
+    func keepDue(at now: Int64) throws(StoreFault) { try keepDue(of: nil, at: now) }
+
+    /// The same for some threads; nil for all in the scope.
+    func keepDue(of threads: Set<String>?, at now: Int64) throws(StoreFault) {
+        try noteDelay(until: now)
+        let (isOfThreads, parameters) = later(than: now, of: threads)
         try change(
             """
             UPDATE workerd.jobs SET due_at = $1::bigint
-            WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint
-                AND \(Self.isInScope(2))
+            WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint AND \(isOfThreads)
             """, parameters)
     }
 
     /// Redates retries that would come later than a pause may last.
     ///
     /// - Parameter now: the time of the clock, which may have been set back.
-    func shortenPauses(at now: Int64) throws(StoreFault) {
-        var parameters = Parameters()
-        parameters.add(now)
-        parameters.add(scope)
+    func shortenPauses(at now: Int64) throws(StoreFault) { try shortenPauses(of: nil, at: now) }
+
+    /// The same for some threads; nil for all in the scope.
+    func shortenPauses(of threads: Set<String>?, at now: Int64) throws(StoreFault) {
+        try noteDelay(until: now)
+        let (isOfThreads, parameters) = later(than: now, of: threads)
         let found = try rows(
             """
             SELECT id, attempt - forgiven, due_at FROM workerd.jobs
-            WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint
-                AND \(Self.isInScope(2))
+            WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint AND \(isOfThreads)
             """, parameters)
         for row in found.all {
             let longest = RetryPause.milliseconds(after: Int(row.integer(1))).upperBound
@@ -334,5 +343,20 @@ extension PostgreSQLStore {
             parameters.add(Int64(bitPattern: value))
             try change(ServerSchema.keepSetting, parameters)
         }
+    }
+
+    /// The condition that a delayed job is of some threads, and the parameters of a search for
+    /// those that are due later: the index of these threads leads to them alone.
+    private func later(
+        than now: Int64, of threads: Set<String>?
+    ) -> (isOfThreads: String, Parameters) {
+        var parameters = Parameters()
+        parameters.add(now)
+        guard let threads else {
+            parameters.add(scope)
+            return (Self.isInScope(2), parameters)
+        }
+        parameters.add(.texts(threads.sorted()))
+        return ("thread = ANY ($2::text[]) AND priority IN (0, 1, 2)", parameters)
     }
 }

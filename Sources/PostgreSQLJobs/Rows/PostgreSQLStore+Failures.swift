@@ -51,6 +51,7 @@ extension PostgreSQLStore {
         _ id: JobID, before number: JobID, at now: Int64
     ) throws(StoreFault) -> Job? {
         guard let entry = try failedEntry(id) else { return nil }
+        try noteDelay(until: now)
         var parameters = Parameters()
         parameters.add(id.number)
         parameters.add(now)
@@ -116,6 +117,7 @@ extension PostgreSQLStore {
     func fire(
         _ queue: QueueName, after first: JobID, before last: JobID, limit: Int, at now: Int64
     ) throws(StoreFault) -> [CountedJob] {
+        try noteDelay(until: now)
         var parameters = Parameters()
         parameters.add(queue.thread)
         parameters.add(queue.priority.rawValue)

@@ -67,7 +67,7 @@ extension PostgreSQLStore {
     ) throws(StoreFault) -> JobBatch {
         heads.load(queue.thread)
         var parameters = Self.parameters(of: queue)
-        parameters.add(max(Int64(clamping: id.number), heads.number(of: queue.thread) - 1))
+        parameters.add(max(Int64(clamping: id.number), heads.head(of: queue.thread).number - 1))
         let place = Self.isBehind("$1::text", "$2::bigint::smallint", ">", "$3::bigint")
         return try batch(place, "priority, id", parameters, limit, byteCount)
     }
@@ -90,6 +90,9 @@ extension PostgreSQLStore {
     func delayed(
         _ queue: QueueName, after key: DueKey, limit: Int, byteCount: Int
     ) throws(StoreFault) -> JobBatch {
+        heads.load(queue.thread)
+        let head = DueKey(dueAt: heads.head(of: queue.thread).due, id: JobID(0))
+        let key = max(key, head)
         var parameters = Self.parameters(of: queue)
         parameters.add(key.dueAt)
         parameters.add(key.id.number)
@@ -169,7 +172,7 @@ extension PostgreSQLStore {
         _ queue: QueueName, in span: JobSpan, limit: Int
     ) throws(StoreFault) -> [Job] {
         var span = span
-        span.after = max(span.after, JobID(UInt64(max(1, heads.number(of: queue.thread)) - 1)))
+        span.after = max(span.after, JobID(UInt64(max(1, heads.head(of: queue.thread).number) - 1)))
         return try list("held = 0", queue, in: span, limit: limit)
     }
 

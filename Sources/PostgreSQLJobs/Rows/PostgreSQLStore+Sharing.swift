@@ -175,8 +175,8 @@ extension PostgreSQLStore {
         if moved == .takenOver { try countBeginnings(of: names, at: now) }
         try forgetBeginnings(of: names)
         _ = try endAsked(at: now)
-        try keepDue(at: now)
-        try shortenPauses(at: now)
+        try keepDue(of: names, at: now)
+        try shortenPauses(of: names, at: now)
         let held = try takeHeld(at: now)
         share?.hold(held)
         try change(
@@ -199,8 +199,11 @@ extension PostgreSQLStore {
             FROM (
                 \(Self.inTurn(columns, of: 1, limit: 2))
                 UNION ALL
+                \(Self.delayed(columns, of: 1, limit: 2))
+                UNION ALL
                 SELECT \(columns) FROM workerd.jobs
-                WHERE held > 0 AND thread = ANY ($1::text[])
+                WHERE held > 0 AND held = 2 AND thread = ANY ($1::text[])
+                    AND priority IN (0, 1, 2)
             ) AS jobs GROUP BY priority, held, selector
             """, parameters)
         var counts: [QueueName: [String: [JobState: JobAmount]]] = [:]

@@ -223,7 +223,7 @@ final class PostgreSQLStore: JournalTables {
     ) throws(StoreFault) {
         try flush()
         if hasNewNames { try forgetOldNames(at: now) }
-        try noteHeads { sql, parameters, whenDone throws(StoreFault) in
+        try noteHeads(at: now) { sql, parameters, whenDone throws(StoreFault) in
             try send(sql, parameters, whenDone)
         }
         try seat.noteBatch(number, with: Self.serverTime) { sql, parameters throws(StoreFault) in
@@ -371,7 +371,7 @@ final class PostgreSQLStore: JournalTables {
     // MARK: - The changes that come most often
 
     func accept(_ job: Job) throws(StoreFault) {
-        try noteInTurn(job)
+        try noteNew(job)
         if changed.hasAttempt(of: job.id) { try flush() }
         changed.accept(job)
         seat.work.accept(job.id)
@@ -392,7 +392,7 @@ final class PostgreSQLStore: JournalTables {
         if askedToEnd.contains(id) { try forgetAsked(id) }
         try forgetHolder(of: id)
         changed.end(id, attempt, outcome, at: now)
-        heads.end()
+        heads.change()
         seat.work.end(id)
         try flushIfFull()
     }

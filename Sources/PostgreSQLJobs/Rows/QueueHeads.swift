@@ -1,11 +1,15 @@
-// The heads of the queues: for each thread, a number below which it has no job in turn.
+// The heads of the queues: for each thread, a number below which it has no job in turn, and a
+// moment before which it has no delayed one.
 //
 // While a transaction of another program is open, the indexes keep the entries of all jobs that
 // have ended since. A search for the first job of a queue would read all of them. It begins at the
-// head instead. Jobs get in turn in the order of their numbers. A job that was delayed or buffered,
-// or that runs again, is due and not in turn. So a head only grows. If a job is accepted with a
-// number below the head, the head is lowered to that number. If jobs move to other slots of their
-// pool, the heads of all its slots are lowered to the lowest one.
+// head instead. Jobs get in turn in the order of their numbers, so the number only grows. If a job
+// is accepted with a number below the head, the head is lowered to that number. If jobs move to
+// other slots of their pool, the heads of all its slots are lowered to the lowest one.
+//
+// A job that was delayed or buffered, that is tried again or runs again, is due and not in turn. It
+// gets its moment by the clock, so the moment of a head is a while before the time at which it is
+// noted. If the clock was set back further, the heads are lowered to the moment of the job.
 
 internal import Jobs
 internal import Journals
@@ -14,71 +18,94 @@ internal import Journals
 ///
 /// Changes of a transaction count only once it is committed.
 struct QueueHeads {
-    /// The number of ended jobs after which the heads are noted again.
-    private static let endCountMax = 20_000
+    /// The head of a thread.
+    struct Head {
+        /// No job in turn has a lower number.
+        var number: Int64 = 0
+        /// No delayed job is due before this moment.
+        var due: Int64 = 0
+    }
+
+    /// The number of jobs that have ended or are tried again, after which the heads are noted
+    /// again.
+    private static let changeCountMax = 20_000
+    /// How long before its time a head is noted at most, in milliseconds.
+    static let pastMilliseconds: Int64 = 60_000
 
     /// The heads as they were read or noted.
-    private var numbers: [String: Int64] = [:]
-    /// The largest of them.
-    private var largest: Int64 = 0
+    private var heads: [String: Head] = [:]
+    /// The largest number and moment of them.
+    private var largest = Head()
     /// The threads that have a row.
     private var kept: Set<String> = []
-    /// The threads that have had jobs in turn since their heads were noted.
+    /// The threads whose jobs have changed since their heads were noted.
     private var touched: Set<String> = []
     /// The largest number of an accepted job.
     private var lastNumber: Int64 = 0
-    private var endCount = 0
+    private var changeCount = 0
 
     // Of the open transaction.
     private(set) var newThreads: Set<String> = []
-    private var noted: [String: Int64]?
+    private var noted: [(thread: String, head: Head)]?
 
-    /// The number at which a search in the queues of a thread begins.
-    func number(of thread: String) -> Int64 { numbers[thread] ?? 0 }
+    /// The place at which a search in the queues of a thread begins.
+    func head(of thread: String) -> Head { heads[thread] ?? Head() }
 
     /// A job is accepted.
     ///
-    /// - Returns: whether it lowers the head of its thread.
+    /// - Returns: whether it lowers the number of its thread.
     mutating func accept(_ id: JobID, _ thread: String) -> Bool {
         let number = Int64(clamping: id.number)
         lastNumber = max(lastNumber, number)
         touched.insert(thread)
         if !kept.contains(thread) { newThreads.insert(thread) }
-        guard number < largest else { return false }
-        numbers[thread] = min(self.number(of: thread), number)
+        guard number < largest.number else { return false }
+        let head = head(of: thread)
+        heads[thread] = Head(number: min(head.number, number), due: head.due)
         return true
     }
 
-    /// Jobs in turn of a thread are loaded.
+    /// A job gets a moment.
+    ///
+    /// - Returns: whether it lowers that of heads.
+    mutating func delay(until dueAt: Int64) -> Bool {
+        guard dueAt < largest.due else { return false }
+        heads = heads.mapValues { Head(number: $0.number, due: min($0.due, dueAt)) }
+        return true
+    }
+
+    /// Jobs of a thread are loaded.
     mutating func load(_ thread: String) { touched.insert(thread) }
 
-    /// A job has ended.
-    mutating func end() { endCount += 1 }
+    /// A job has ended, or is tried again.
+    mutating func change() { changeCount += 1 }
 
     /// The threads whose heads are to be noted now, and the number of the next job at least.
     ///
     /// - Parameter isOwn: whether this daemon has a thread: another one may give it jobs with
     ///   numbers that are lower.
-    func due(where isOwn: (String) -> Bool) -> (threads: [String], next: Int64)? {
-        guard endCount >= Self.endCountMax else { return nil }
+    func outdated(where isOwn: (String) -> Bool) -> (threads: [String], next: Int64)? {
+        guard changeCount >= Self.changeCountMax else { return nil }
         return (touched.filter(isOwn).sorted(), lastNumber + 1)
     }
 
     /// The open transaction has noted heads.
-    mutating func note(_ rows: Rows) {
-        noted = Dictionary(
-            uniqueKeysWithValues: rows.all.map { ($0.text(0), $0.integer(1)) })
-    }
+    mutating func note(_ rows: Rows) { noted = rows.all.map(Self.head) }
 
     /// The heads of threads were read.
     mutating func read(_ rows: Rows) {
-        for row in rows.all { set(row.text(0), row.integer(1)) }
+        for row in rows.all { set(Self.head(row)) }
     }
 
-    private mutating func set(_ thread: String, _ number: Int64) {
-        numbers[thread] = number
-        largest = max(largest, number)
-        kept.insert(thread)
+    private static func head(_ row: Row) -> (thread: String, head: Head) {
+        (row.text(0), Head(number: row.integer(1), due: row.integer(2)))
+    }
+
+    private mutating func set(_ entry: (thread: String, head: Head)) {
+        heads[entry.thread] = entry.head
+        largest.number = max(largest.number, entry.head.number)
+        largest.due = max(largest.due, entry.head.due)
+        kept.insert(entry.thread)
     }
 
     /// A transaction begins.
@@ -91,9 +118,9 @@ struct QueueHeads {
     mutating func commit() {
         kept.formUnion(newThreads)
         guard let noted else { return }
-        for (thread, number) in noted { set(thread, number) }
+        for entry in noted { set(entry) }
         touched.removeAll()
-        endCount = 0
+        changeCount = 0
     }
 }
 
@@ -115,13 +142,33 @@ extension PostgreSQLStore {
         """
     }
 
-    /// The names of the threads of a group that may have jobs in turn.
+    /// The rows of delayed jobs, each queue's from the moment of its head on.
+    ///
+    /// The parameters are those of `inTurn`.
+    ///
+    /// - Parameter condition: another one that the rows meet.
+    static func delayed(
+        _ columns: String, of threads: Int, limit: Int, where condition: String = "true"
+    ) -> String {
+        """
+        SELECT job.* FROM unnest($\(threads)::text[]) AS name
+            LEFT JOIN workerd.queue_heads AS head ON head.thread = name
+            CROSS JOIN generate_series(0, 2) AS lane
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM workerd.jobs
+                WHERE held = 1 AND thread = name AND priority = lane::smallint
+                    AND due_at >= coalesce(head.due, 0) AND \(condition)
+                ORDER BY due_at, id LIMIT $\(limit)::bigint) AS job
+        """
+    }
+
+    /// The names of the threads of a group that may have jobs.
     func threadNames(of group: String) throws(StoreFault) -> Set<String> {
         var parameters = Parameters()
         parameters.add(group)
         let found = try rows(
             """
-            SELECT thread, number FROM workerd.queue_heads WHERE thread = $1::text
+            SELECT thread, number, due FROM workerd.queue_heads WHERE thread = $1::text
                 OR thread > $1::text || '/' AND thread < $1::text || '0'
             """, parameters)
         heads.read(found)
@@ -130,7 +177,7 @@ extension PostgreSQLStore {
 
     /// Reads the heads of all threads.
     func readHeads() throws(StoreFault) {
-        heads.read(try rows("SELECT thread, number FROM workerd.queue_heads"))
+        heads.read(try rows("SELECT thread, number, due FROM workerd.queue_heads"))
     }
 
     /// Lowers the heads of a pool's slots to the lowest one, as jobs have moved between the slots.
@@ -139,15 +186,16 @@ extension PostgreSQLStore {
         parameters.add(pool)
         let found = try rows(
             """
-            UPDATE workerd.queue_heads SET number = (
-                SELECT min(number) FROM workerd.queue_heads WHERE \(Self.isSlotOfPool))
-            WHERE \(Self.isSlotOfPool) RETURNING thread, number
+            UPDATE workerd.queue_heads SET (number, due) = (
+                SELECT min(number), min(due) FROM workerd.queue_heads WHERE \(Self.isSlotOfPool))
+            WHERE \(Self.isSlotOfPool) RETURNING thread, number, due
             """, parameters)
         heads.read(found)
     }
 
     /// Notes that a job is accepted.
-    func noteInTurn(_ job: Job) throws(StoreFault) {
+    func noteNew(_ job: Job) throws(StoreFault) {
+        if job.state == .delayed { try noteDelay(until: job.dueAt ?? 0) }
         guard heads.accept(job.id, job.slot) else { return }
         var parameters = Parameters()
         parameters.add(job.slot)
@@ -159,8 +207,22 @@ extension PostgreSQLStore {
             """, parameters)
     }
 
+    /// Notes that a job of this daemon's threads is delayed until a moment.
+    func noteDelay(until dueAt: Int64) throws(StoreFault) {
+        guard heads.delay(until: dueAt) else { return }
+        var parameters = Parameters()
+        parameters.add(dueAt)
+        parameters.add(scope)
+        try change(
+            """
+            UPDATE workerd.queue_heads SET due = $1::bigint
+            WHERE due > $1::bigint AND \(Self.isInScope(2))
+            """, parameters)
+    }
+
     /// Notes the heads of queues, as one of the last statements of a transaction.
     func noteHeads(
+        at now: Int64,
         _ send: (String, Parameters, @escaping (Rows) -> Void) throws(StoreFault) -> Void
     ) throws(StoreFault) {
         if !heads.newThreads.isEmpty {
@@ -173,20 +235,23 @@ extension PostgreSQLStore {
                 """, parameters
             ) { _ in }
         }
-        guard let due = heads.due(where: owns) else { return }
+        guard let outdated = heads.outdated(where: owns) else { return }
         var parameters = Parameters()
-        parameters.add(.texts(due.threads))
+        parameters.add(.texts(outdated.threads))
         parameters.add(1)
-        parameters.add(due.next)
+        parameters.add(outdated.next)
+        parameters.add(now - QueueHeads.pastMilliseconds)
         try send(
             """
-            WITH first AS (\(Self.inTurn("id, thread", of: 1, limit: 2)))
-            INSERT INTO workerd.queue_heads AS head (thread, number)
+            WITH in_turn AS (\(Self.inTurn("id, thread", of: 1, limit: 2))),
+                delayed AS (\(Self.delayed("due_at, thread", of: 1, limit: 2)))
+            INSERT INTO workerd.queue_heads AS head (thread, number, due)
             SELECT name, coalesce(
-                (SELECT min(id) FROM first WHERE first.thread = name), $3::bigint)
+                    (SELECT min(id) FROM in_turn WHERE in_turn.thread = name), $3::bigint),
+                least($4::bigint, (SELECT min(due_at) FROM delayed WHERE delayed.thread = name))
             FROM unnest($1::text[]) AS name
-            ON CONFLICT (thread) DO UPDATE SET number = excluded.number
-            RETURNING thread, number
+            ON CONFLICT (thread) DO UPDATE SET number = excluded.number, due = excluded.due
+            RETURNING thread, number, due
             """, parameters
         ) { [unowned self] in heads.note($0) }
     }

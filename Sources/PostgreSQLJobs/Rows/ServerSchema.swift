@@ -8,7 +8,7 @@ enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
         tables + notes + views, submitting, nodes, timelines, sharing, encryptedLinks,
-        slots, batches, heads,
+        slots, batches, heads, dueHeads,
     ]
 
     /// The version that this program makes.
@@ -226,6 +226,14 @@ enum ServerSchema {
         """
         INSERT INTO workerd.queue_heads (thread, number)
         SELECT DISTINCT thread, 0 FROM workerd.jobs
+        """,
+    ]
+
+    private static let dueHeads = [
+        "ALTER TABLE workerd.queue_heads ADD COLUMN due bigint NOT NULL DEFAULT 0",
+        """
+        COMMENT ON COLUMN workerd.queue_heads.due IS
+            'A moment before which no job of the thread with held = 1 is due.'
         """,
     ]
 
