@@ -112,20 +112,25 @@ extension PostgreSQLStore {
             FROM (\(Self.inTurn("ctid AS place, started_at", of: 1, limit: 2))) AS first
             WHERE jobs.ctid = first.place AND first.started_at IS NULL
             """, parameters)
-        parameters = Parameters()
+        let due = Self.delayed(
+            "ctid AS place, id, attempt", of: 1, limit: 2, where: "due_at <= $3::bigint")
+        try change(
+            """
+            UPDATE workerd.jobs AS jobs SET attempt = jobs.attempt + 1, forgiven = forgiven + 1
+            FROM (SELECT place FROM (\(due)) AS due
+                WHERE NOT EXISTS (SELECT FROM workerd.holders AS holders
+                    WHERE holders.job = due.id AND holders.attempt <= due.attempt)) AS begun
+            WHERE jobs.ctid = begun.place
+            """, Self.parameters(of: threads, at: now))
+    }
+
+    /// The parameters of a search for delayed jobs: the names of threads, no limit, and the time.
+    private static func parameters(of threads: Set<String>, at now: Int64) -> Parameters {
+        var parameters = Parameters()
         parameters.add(.texts(threads.sorted()))
         parameters.add(nil as Int64?)
         parameters.add(now)
-        let due = Self.delayed(
-            "ctid AS place", of: 1, limit: 2, where: "due_at <= $3::bigint")
-        try change(
-            """
-            UPDATE workerd.jobs AS jobs SET attempt = attempt + 1, forgiven = forgiven + 1
-            FROM (\(due)) AS due
-            WHERE jobs.ctid = due.place
-                AND NOT EXISTS (SELECT FROM workerd.holders AS holders
-                    WHERE holders.job = jobs.id AND holders.attempt <= jobs.attempt)
-            """, parameters)
+        return parameters
     }
 
     /// Forgets when attempts have begun that are over, once they are counted: the next ones may
@@ -271,36 +276,62 @@ extension PostgreSQLStore {
     /// Redates all jobs that were due and no longer are.
     ///
     /// - Parameter now: the time of the clock, which may have been set back.
-    func keepDue(at now: Int64) throws(StoreFault) { try keepDue(of: nil, at: now) }
-
-    /// The same for some threads; nil for all in the scope.
-    func keepDue(of threads: Set<String>?, at now: Int64) throws(StoreFault) {
+    func keepDue(at now: Int64) throws(StoreFault) {
         try noteDelay(until: now)
-        let (isOfThreads, parameters) = later(than: now, of: threads)
+        var parameters = Parameters()
+        parameters.add(now)
+        parameters.add(scope)
         try change(
             """
             UPDATE workerd.jobs SET due_at = $1::bigint
-            WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint AND \(isOfThreads)
+            WHERE held = 1 AND released_before > 0 AND due_at > $1::bigint
+                AND \(Self.isInScope(2))
             """, parameters)
+    }
+
+    /// The same for some threads: it looks at none of the jobs of others.
+    func keepDue(of threads: Set<String>, at now: Int64) throws(StoreFault) {
+        try noteDelay(until: now)
+        let later = Self.delayed(
+            "ctid AS place", of: 1, limit: 2,
+            where: "due_at > $3::bigint AND released_before > 0")
+        try change(
+            """
+            UPDATE workerd.jobs AS jobs SET due_at = $3::bigint FROM (\(later)) AS later
+            WHERE jobs.ctid = later.place
+            """, Self.parameters(of: threads, at: now))
     }
 
     /// Redates retries that would come later than a pause may last.
     ///
     /// - Parameter now: the time of the clock, which may have been set back.
-    func shortenPauses(at now: Int64) throws(StoreFault) { try shortenPauses(of: nil, at: now) }
-
-    /// The same for some threads; nil for all in the scope.
-    func shortenPauses(of threads: Set<String>?, at now: Int64) throws(StoreFault) {
-        try noteDelay(until: now)
-        let (isOfThreads, parameters) = later(than: now, of: threads)
+    func shortenPauses(at now: Int64) throws(StoreFault) {
+        var parameters = Parameters()
+        parameters.add(now)
+        parameters.add(scope)
         let found = try rows(
             """
             SELECT id, attempt - forgiven, due_at FROM workerd.jobs
-            WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint AND \(isOfThreads)
+            WHERE held = 1 AND attempt > forgiven AND due_at > $1::bigint
+                AND \(Self.isInScope(2))
             """, parameters)
-        for row in found.all {
+        try shorten(found, at: now)
+    }
+
+    /// The same for some threads: it looks at none of the jobs of others.
+    func shortenPauses(of threads: Set<String>, at now: Int64) throws(StoreFault) {
+        let later = Self.delayed(
+            "id, attempt - forgiven AS attempts, due_at", of: 1, limit: 2,
+            where: "due_at > $3::bigint AND attempt > forgiven")
+        try shorten(try rows(later, Self.parameters(of: threads, at: now)), at: now)
+    }
+
+    /// - Parameter pauses: the numbers of jobs, their attempts, and when the next ones come.
+    private func shorten(_ pauses: Rows, at now: Int64) throws(StoreFault) {
+        for row in pauses.all {
             let longest = RetryPause.milliseconds(after: Int(row.integer(1))).upperBound
             guard row.integer(2) > now + longest else { continue }
+            try noteDelay(until: now + longest)
             var parameters = Parameters()
             parameters.add(row.integer(0))
             parameters.add(now + longest)
@@ -343,20 +374,5 @@ extension PostgreSQLStore {
             parameters.add(Int64(bitPattern: value))
             try change(ServerSchema.keepSetting, parameters)
         }
-    }
-
-    /// The condition that a delayed job is of some threads, and the parameters of a search for
-    /// those that are due later: the index of these threads leads to them alone.
-    private func later(
-        than now: Int64, of threads: Set<String>?
-    ) -> (isOfThreads: String, Parameters) {
-        var parameters = Parameters()
-        parameters.add(now)
-        guard let threads else {
-            parameters.add(scope)
-            return (Self.isInScope(2), parameters)
-        }
-        parameters.add(.texts(threads.sorted()))
-        return ("thread = ANY ($2::text[]) AND priority IN (0, 1, 2)", parameters)
     }
 }
