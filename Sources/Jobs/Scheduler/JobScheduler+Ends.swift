@@ -129,6 +129,24 @@ extension JobScheduler {
         _ = withdraw(job)
     }
 
+    /// No worker takes a job any more: its thread was stopped, or the daemon goes down.
+    ///
+    /// The jobs behind it in its order are left to the store with it: they must not overtake it.
+    package mutating func isLeftByWorkers(_ job: JobEntry) {
+        guard book.active(job.id) === job, job.isStored else { return refused(job) }
+        let orders = job.orders
+        let left = withdrawFollowers(of: job) + (withdrawAttempt(of: job) ? [job] : [])
+        for other in left {
+            if other.isStored || stage.isRefusing {
+                retract(other)
+                leaveWithdrawn(other)
+            } else {
+                endWithdrawn(other, .cancelled)
+            }
+        }
+        if stage.isRefusing { holdUpUntilRestart(orders, behind: job) }
+    }
+
     /// A worker in another process has given a job back, which waits again: the attempt does not
     /// count.
     package mutating func givenBack(_ id: JobID) {
@@ -206,6 +224,8 @@ extension JobScheduler {
 
     /// Sees to it that a job does not begin.
     ///
+    /// Of several jobs, the last to begin is withdrawn first: see `lastToBeginFirst`.
+    ///
     /// - Returns: false if it has begun; else it does not begin before it is offered again.
     func withdrawAttempt(of job: JobEntry) -> Bool {
         guard job.place.isOffered else { return true }
@@ -270,7 +290,10 @@ extension JobScheduler {
     ///
     /// Going down, a job in memory only is abandoned.
     private mutating func leaveToStore(_ job: JobEntry) {
-        guard withdrawAttempt(of: job) else { return }
+        if withdrawAttempt(of: job) { leaveWithdrawn(job) }
+    }
+
+    private mutating func leaveWithdrawn(_ job: JobEntry) {
         let error: JobError =
             stage.isRefusing ? .abandoned : .leftForRestart(job.id, thread: job.thread)
         tellWaiters(of: job, .failed(error))

@@ -76,7 +76,7 @@ extension JobScheduler {
         let released = queues.all.filter { $0.name.thread == thread }
         for queue in released { queue.release() }
         cancels.forgetLeft(of: released)
-        for job in book.activeJobs {
+        for job in book.activeJobs.lastToBeginFirst() {
             guard let queue = job.queue, queue.isReleased, queue.name.thread == thread else {
                 continue
             }
@@ -131,10 +131,15 @@ extension JobScheduler {
             endBulkTurn()
             return claim(thread, reply)
         case .success(let jobs):
+            let hasForgotten = served.releases.hasForgotten(thread)
             served.releases.remove(thread)
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
-            if let taken = jobs.taken { take(taken, claimed) }
+            if let taken = jobs.taken {
+                // Else they are known here, with the jobs that were accepted since that was asked.
+                if hasForgotten { count(taken, claimed) }
+                take(taken)
+            }
             // Before anything is loaded that they hold up.
             for job in jobs.blockers where book.active(job.id) == nil {
                 if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
@@ -145,9 +150,8 @@ extension JobScheduler {
         endBulkTurn()
     }
 
-    /// Counts the jobs of a thread that another scheduler had, and takes up the held ones.
-    private mutating func take(_ taken: TakenJobs, _ claimed: [JobQueue]) {
-        book.leap(to: taken.nextNumber)
+    /// Counts the jobs of a thread that another scheduler had.
+    private mutating func count(_ taken: TakenJobs, _ claimed: [JobQueue]) {
         for queue in claimed {
             _ = queue.takeParked()
             _ = queues.unserved.take(queue.name)
@@ -161,6 +165,11 @@ extension JobScheduler {
                 }
             }
         }
+    }
+
+    /// Takes up the held jobs of a thread that another scheduler had.
+    private mutating func take(_ taken: TakenJobs) {
+        book.leap(to: taken.nextNumber)
         if let next = taken.nextExpiry { noteParkedExpiry(at: next) }
         for held in taken.held where book.active(held.job.id) == nil {
             if takeOutParked(held.job) { restoreHeld(held.job) }

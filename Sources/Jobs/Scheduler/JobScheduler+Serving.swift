@@ -142,9 +142,7 @@ extension JobScheduler {
 
     /// Has jobs leave memory that have not begun.
     private mutating func leaveJobs(where leaves: (JobEntry) -> Bool) {
-        // The newest first: threads go on beginning the oldest, and none may begin before an older
-        // one of its order that leaves.
-        for job in book.activeJobs.sorted(by: { $0.id > $1.id })
+        for job in book.activeJobs.lastToBeginFirst()
         where leaves(job) && book.active(job.id) === job {
             // A job whose commit is awaited leaves when that has come.
             if case .committing = job.place { continue }
@@ -241,7 +239,7 @@ extension JobScheduler {
         let offered = book.activeJobs.filter {
             $0.group === group && $0.place.isOffered && !$0.isInHands
         }
-        for job in offered.sorted(by: { $0.turn > $1.turn }) where withdrawAttempt(of: job) {
+        for job in offered.lastToBeginFirst() where withdrawAttempt(of: job) {
             suspend(job)
         }
         served.releases.endings.append((group, reply))
@@ -256,7 +254,8 @@ extension JobScheduler {
         guard let group = served.group(named: name) else { return [] }
         let before = Set(group.names)
         let wasOneThread = group.memberNames.count == 1
-        let gone = before.subtracting([name] + memberNames).sorted()
+        // Slots stay, whatever threads their jobs run on.
+        let gone = Set(group.memberNames).subtracting([name] + memberNames).sorted()
         leave(gone, of: group)
         served.serve(group, memberNames: memberNames)
         let new = group.names.filter { !before.contains($0) }

@@ -89,10 +89,7 @@ extension JobScheduler {
         hasBegun: Bool = false, _ isAbandoned: (borrowing JobScheduler, JobEntry) -> Bool
     ) -> Int {
         var keptCount = 0
-        // The newest first: threads go on beginning the oldest, and none may begin before an older
-        // one of its thread that is left for the next start.
-        let jobs = book.activeJobs.sorted { $0.id > $1.id }
-        for job in jobs where isAbandoned(self, job) {
+        for job in book.activeJobs.lastToBeginFirst() where isAbandoned(self, job) {
             tellWaiters(of: job, .failed(.abandoned))
             retract(job)
             if let queue = job.queue {

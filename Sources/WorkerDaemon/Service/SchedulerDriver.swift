@@ -171,7 +171,7 @@ final class SchedulerDriver {
             // A job that was withdrawn may be offered to other threads by now.
             guard let job = scheduler.book.active(JobID(context.id)), job.attempt === context
             else { return }
-            input { $0.refused(job) }
+            input { $0.isLeftByWorkers(job) }
             whenCompleted?()
         }
     }

@@ -157,4 +157,26 @@ import Testing
             ask { $0.cancel(thread: "mail", selector: "echo", payload: nil, $1) }?.told == "6")
         #expect(driver.twin?.book.liveJobs.map(\.slot) == ["mail#1", "mail#1"])
     }
+
+    @Test func `keeps the jobs of all slots when its threads change`() throws {
+        let ids = Self.slots.map { submit(key: key(of: $0)) }
+        #expect(driver.serve(selectors: ["other"]) == [])
+        #expect(ask { $0.suspend(group: "mail", $1) }?.told == "done")
+        #expect(driver.resume("mail", TestDriver.members("mail", 2)) == [])
+        let back = driver.serve(selectors: ["echo", "other"])
+        #expect(back == Self.slots)
+        for slot in back {
+            release(slot)
+            #expect(ask { $0.claim(slot, $1) }?.told == "done")
+        }
+        #expect(driver.scheduler.orphanedCount == 0)
+        let begun = ids.indices.compactMap { place in
+            driver.begin(on: "mail/\(place % 2 + 1)").map { attempt in
+                driver.end(attempt, .done([]))
+                driver.hear()
+                return attempt.id
+            }
+        }
+        #expect(begun.sorted() == ids.compactMap { $0 }.sorted())
+    }
 }

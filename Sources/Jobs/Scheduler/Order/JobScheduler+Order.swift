@@ -97,6 +97,28 @@ extension JobScheduler {
         return holdUp
     }
 
+    /// Keeps the orders of a job that a shutdown has left to the store although it has held up
+    /// nothing: jobs that are loaded later wait too.
+    ///
+    /// - Parameter kept: its orders, which it has forgotten.
+    mutating func holdUpUntilRestart(_ kept: JobOrders, behind job: JobEntry) {
+        for case let order? in [kept.thread, kept.key] {
+            _ = holdUp(of: order, by: job)
+            orders.heldUpUntilRestart.append(order)
+        }
+    }
+
+    /// Withdraws the offered jobs of a job's orders, all of which are behind it; the last to begin
+    /// comes first.
+    mutating func withdrawFollowers(of job: JobEntry) -> [JobEntry] {
+        if let order = job.orders.thread, !order.notesJobs {
+            beginNoting(of: order, besides: job)
+        }
+        let entries = [job.orders.thread, job.orders.key].flatMap { $0?.takeEntries() ?? [] }
+        return entries.compactMap { self.job(of: $0) }.filter { $0 !== job }.lastToBeginFirst()
+            .filter { withdrawAttempt(of: $0) }
+    }
+
     /// Notes the orders of a job that is offered.
     private mutating func enlist(_ job: JobEntry) {
         if let order = job.orders.thread {
@@ -247,5 +269,18 @@ extension JobScheduler {
             return true
         }
         return group.heldUpCount > 0 && group.heldUpCount == shownWaitingCount(of: group)
+    }
+}
+
+extension Sequence<JobEntry> {
+    /// The jobs in the reverse of the order in which threads begin them.
+    ///
+    /// Threads go on beginning jobs while some are withdrawn, and none may begin before one of its
+    /// order that is withdrawn later.
+    func lastToBeginFirst() -> [JobEntry] {
+        sorted {
+            ($0.details.priority.rawValue, $0.turn, $0.id)
+                > ($1.details.priority.rawValue, $1.turn, $1.id)
+        }
     }
 }

@@ -95,6 +95,10 @@ final class Transcript {
             }
         case "stop":
             for group in driver.groups { group.stopped.insert(rest[0]) }
+        case "leave":
+            guard let job = driver.scheduler.book.active(JobID(UInt64(try number(rest[0]))))
+            else { throw HistoryFault("there is no job \(rest[0])") }
+            driver.input { $0.isLeftByWorkers(job) }
         case "list":
             let reply = reply()
             driver.input { $0.goOn(Listing(thread: nil, state: nil, limit: 10, reply)) }
