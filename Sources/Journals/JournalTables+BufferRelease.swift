@@ -5,11 +5,9 @@ internal import Jobs
 extension JournalTables {
     /// Releases some buffered jobs; part of a transaction.
     ///
-    /// - Parameters:
-    ///   - stock: the jobs that have been counted.
-    ///   - isServed: whether a selector has a handler; jobs without one are counted apart.
+    /// - Parameter stock: the jobs that have been counted.
     func fire(
-        _ part: ReleaseBatch, _ stock: RecoveryCount, isServed: (String) -> Bool
+        _ part: ReleaseBatch, _ stock: RecoveryCount
     ) throws(StoreFault) -> BufferRelease {
         var firing = BufferRelease()
         for (place, queue) in part.queues.enumerated() {
@@ -18,12 +16,10 @@ extension JournalTables {
             let fired = try fire(
                 queue, after: after, before: part.before, limit: room, at: part.moment)
             firing.count += fired.count
-            var amount = JobAmount()
-            for job in fired
-            where stock.includes(job.id) && isServed(job.selector) {
-                amount += .one(job.byteCount)
+            firing.counted[queue] = fired.reduce(into: [:]) { amounts, job in
+                guard stock.includes(job.id) else { return }
+                amounts[job.selector, default: JobAmount()] += .one(job.byteCount)
             }
-            firing.counted[queue] = amount
             if fired.count == room {
                 var rest = part
                 rest.queues = Array(part.queues[place...])

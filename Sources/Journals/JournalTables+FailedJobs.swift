@@ -20,8 +20,8 @@ extension JournalTables {
         for id in ids {
             switch fate {
             case .drop:
-                if try dropFailed(id) {
-                    answer.droppedIDs.append(id)
+                if let dropped = try dropFailed(id) {
+                    answer.dropped.append(dropped)
                 } else {
                     answer.other = try job(id)
                 }

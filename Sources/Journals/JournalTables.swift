@@ -117,7 +117,7 @@ package protocol JournalTables: AnyObject {
     func askToEnd(_ id: JobID) throws(StoreFault)
     func reserve(below number: UInt64) throws(StoreFault)
     func runAgain(_ id: JobID, before number: JobID, at now: Int64) throws(StoreFault) -> Job?
-    func dropFailed(_ id: JobID) throws(StoreFault) -> Bool
+    func dropFailed(_ id: JobID) throws(StoreFault) -> DroppedJob?
     func fire(
         _ queue: QueueName, after first: JobID, before last: JobID, limit: Int, at now: Int64
     ) throws(StoreFault) -> [CountedJob]

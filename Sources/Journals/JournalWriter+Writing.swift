@@ -30,9 +30,7 @@ extension JournalWriter {
         case .settle(let failed, let fate, let part, let ticket):
             answers.settled[ticket] = try store.settle(failed, fate, part)
         case .fire(let part, let ticket):
-            let firing = try store.fire(part, recoveryCounter.stock) {
-                recoveryCounter.counts($0)
-            }
+            let firing = try store.fire(part, recoveryCounter.stock)
             answers.fired[ticket] = firing
             for queue in part.queues {
                 answers.keepDelayed(fired(queue, part, firing, nil, store))

@@ -38,9 +38,6 @@ package final class RecoveryCounter {
     /// Whether a selector has a handler.
     func serves(_ selector: String) -> Bool { selectors.contains(selector) }
 
-    /// Whether the scheduler counts the jobs of a selector as parked.
-    func counts(_ selector: String) -> Bool { countedSelectors.contains(selector) }
-
     /// Other selectors have handlers from now on.
     func serve(_ selectors: Set<String>) {
         self.selectors = selectors

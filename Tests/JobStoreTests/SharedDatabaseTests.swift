@@ -272,7 +272,7 @@ struct `A database with shared threads` {
                     .settle(.all(selector: "echo"), .drop, part, ticket: $0)
                 }) { answer, expected in
                     if case .settled(expected, .success(let settled)) = answer {
-                        settled.droppedIDs
+                        settled.dropped.map(\.id)
                     } else {
                         nil
                     }

@@ -206,7 +206,7 @@ enum Reply {
         case .settled(let ticket, let result):
             "\(ticket) resolved "
                 + text(result) { answer in
-                    answer.jobs.map(text).joined(separator: "; ") + " dropped \(answer.droppedIDs) "
+                    answer.jobs.map(text).joined(separator: "; ") + " dropped \(answer.dropped) "
                         + "other \(answer.other.map(text) ?? "-") last \(answer.last?.number ?? 0)"
                 }
         case .loaded(let queue, let result): "\(queue.thread) loaded " + text(result, text)
@@ -215,7 +215,10 @@ enum Reply {
         case .fired(let ticket, _, let result):
             "\(ticket) fired "
                 + text(result) { release in
-                    let counted = release.counted.map { "\($0.thread) \($0.priority) \($1)" }
+                    let counted = release.counted.map { queue, amounts in
+                        let amounts = amounts.map { "\($0) \($1)" }.sorted()
+                        return "\(queue.thread) \(queue.priority) \(amounts)"
+                    }
                     let rest = release.rest?.queues.count ?? 0
                     return "\(release.count) \(counted.sorted()) rest \(rest)"
                 }

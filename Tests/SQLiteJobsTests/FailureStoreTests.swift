@@ -73,8 +73,8 @@ import Testing
         var isDropped: [Bool] = []
         try store.transaction(at: 80) { () throws(StoreFault) in
             isDropped = [
-                try store.dropFailed(JobID(1)), try store.dropFailed(JobID(1)),
-                try store.dropFailed(JobID(2)),
+                try store.dropFailed(JobID(1)) != nil, try store.dropFailed(JobID(1)) != nil,
+                try store.dropFailed(JobID(2)) != nil,
             ]
         }
         #expect(isDropped == [true, false, false])

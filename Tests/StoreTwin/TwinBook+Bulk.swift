@@ -53,8 +53,9 @@ extension TwinBook {
         for id in ids {
             switch action {
             case .drop:
-                if takeFailed(id) != nil {
-                    answer.droppedIDs.append(id)
+                if let job = takeFailed(id)?.job {
+                    answer.dropped.append(
+                        DroppedJob(id: id, slot: job.slot, selector: job.selector))
                 } else {
                     answer.other = job(id)
                 }
@@ -75,7 +76,7 @@ extension TwinBook {
         return answer
     }
 
-    mutating func release(_ batch: ReleaseBatch, _ isServed: (Job) -> Bool) -> BufferRelease {
+    mutating func release(_ batch: ReleaseBatch) -> BufferRelease {
         var release = BufferRelease()
         for (place, queue) in batch.queues.enumerated() {
             let room = batch.countMax - release.count
@@ -83,12 +84,12 @@ extension TwinBook {
             let jobs = jobs(of: queue, .buffered).filter { after < $0.id && $0.id < batch.before }
                 .prefix(room)
             release.count += jobs.count
-            var amount = JobAmount()
+            var amounts: [String: JobAmount] = [:]
             for job in jobs {
                 self.release(job, before: batch.before, at: batch.moment)
-                if isServed(job) { amount += .one(job.payload.count) }
+                amounts[job.selector, default: JobAmount()] += .one(job.payload.count)
             }
-            release.counted[queue] = amount
+            release.counted[queue] = amounts
             if jobs.count == room {
                 var rest = batch
                 rest.queues = Array(batch.queues[place...])

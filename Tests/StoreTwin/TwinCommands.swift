@@ -7,17 +7,12 @@ internal import Jobs
 struct TwinCommands {
     /// The selectors that have a handler.
     var selectors: Set<String>
-    /// These selectors, and those that had one since the book was opened.
-    var countedSelectors: Set<String>
     /// The last job in turn of each queue that is in the memory of the scheduler.
     var brought: [QueueName: JobID] = [:]
     /// Attempts that have begun and are recorded if they last, in their order.
     var beginnings: [(id: JobID, attempt: Attempt)] = []
 
-    init(serving selectors: Set<String>) {
-        self.selectors = selectors
-        countedSelectors = selectors
-    }
+    init(serving selectors: Set<String>) { self.selectors = selectors }
 
     /// Does a command, and returns its answer; a failed transaction changes nothing.
     mutating func answer(
@@ -73,9 +68,7 @@ struct TwinCommands {
             let answer = book.resolve(failed, action, part)
             return [.settled(ticket: ticket, result(answer))]
         case .fire(let batch, let ticket):
-            let release = book.release(batch) { [counted = countedSelectors] in
-                counted.contains($0.selector)
-            }
+            let release = book.release(batch)
             return [.fired(ticket: ticket, batch, result(release))]
                 + batch.queues.map { queue in
                     // A batch that did not reach a queue has no answer for it.
@@ -125,9 +118,7 @@ struct TwinCommands {
             let batch = book.delayed(queue, after: place, limit, byteCount)
             return [.loadedDelayed(queue, after: place, result(batch))]
         case .limit(let limits): book.limit(limits)
-        case .serve(let selectors):
-            self.selectors = selectors
-            countedSelectors.formUnion(selectors)
+        case .serve(let selectors): self.selectors = selectors
         case .release(let queues): for queue in queues { brought[queue] = nil }
         case .claim(let queues, let ticket):
             let blockers = book.live.map(\.job).filter {

@@ -160,9 +160,11 @@ extension JobScheduler {
 
     /// Tells that a failed job was dropped.
     ///
-    /// - Parameter known: the job, if it was in memory.
-    mutating func tellDropped(_ id: JobID, _ known: JobEntry?) {
-        var change = JobChange(.dropped, id, state: "dropped", at: now.unixMilliseconds)
+    /// - Parameter known: the job, if it was in memory, with its key and label.
+    mutating func tell(_ dropped: DroppedJob, _ known: JobEntry?) {
+        var change = JobChange(.dropped, dropped.id, state: "dropped", at: now.unixMilliseconds)
+        change.thread = dropped.thread
+        change.selector = dropped.selector
         if let known { change.set(known.details) }
         effects.change(.job(change))
     }

@@ -229,15 +229,23 @@ extension JobScheduler {
 
     /// Buffered jobs are due, and the first of them come with the next answers.
     private mutating func noteFired(_ release: BufferRelease, _ part: ReleaseBatch) {
-        for (name, amount) in release.counted.sorted(by: { $0.key < $1.key }) {
+        for (name, amounts) in release.counted.sorted(by: { $0.key < $1.key }) {
             guard let queue = queues[name] else { continue }
             guard !queue.isOrphaned else {
-                _ = queues.orphans.move(amount, from: .buffered, to: .delayed, of: name)
+                for (selector, amount) in amounts {
+                    queues.orphans.release(amount, of: selector, to: name)
+                }
                 continue
             }
             queue.delayed.fired(behind: part.place(of: name))
-            queue.removeParked(.buffered, amount)
-            queue.addParked(.delayed, amount)
+            for (selector, amount) in amounts {
+                guard served.countsAsParked(selector) else {
+                    queues.unserved.release(amount, of: selector, to: name)
+                    continue
+                }
+                queue.removeParked(.buffered, amount)
+                queue.addParked(.delayed, amount)
+            }
         }
     }
 

@@ -91,12 +91,12 @@ extension JobScheduler {
         case .success(let success): answer = success
         }
         for job in answer.jobs { readmit(job) }
-        for id in answer.droppedIDs {
-            if audience.followsChanges { tellDropped(id, book.entry(id)) }
-            _ = book.dropFailed(id)
-            environment.dropped(id)
+        for dropped in answer.dropped {
+            if audience.followsChanges { tell(dropped, book.entry(dropped.id)) }
+            _ = book.dropFailed(dropped.id)
+            environment.dropped(dropped.id)
         }
-        change.count += answer.jobs.count + answer.droppedIDs.count
+        change.count += answer.jobs.count + answer.dropped.count
         if let last = answer.last {
             if stage.isRefusing { return .failed(.interrupted(jobCount: change.count)) }
             change.part.after = last
@@ -147,7 +147,10 @@ extension JobScheduler {
     private mutating func dropInMemory(_ id: JobID) -> Bool {
         let known = audience.followsChanges ? book.entry(id) : nil
         guard book.dropFailed(id) else { return false }
-        if audience.followsChanges { tellDropped(id, known) }
+        if let known {
+            let details = known.details
+            tell(DroppedJob(id: id, slot: details.thread, selector: details.selector), known)
+        }
         environment.dropped(id)
         return true
     }

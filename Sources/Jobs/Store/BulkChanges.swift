@@ -38,8 +38,8 @@ package struct ReleaseBatch: Sendable {
 /// The result of a part of a FIRE command.
 package struct BufferRelease: Sendable {
     package var count = 0
-    /// The released jobs that had been counted, by queue.
-    package var counted: [QueueName: JobAmount] = [:]
+    /// The released jobs that had been counted, by queue and selector.
+    package var counted: [QueueName: [String: JobAmount]] = [:]
     /// The remaining work; nil if it is done.
     package var rest: ReleaseBatch?
 
@@ -156,12 +156,27 @@ package struct FailedJobsPart: Sendable {
     }
 }
 
+/// A failed job that was dropped.
+package struct DroppedJob: Sendable, Equatable {
+    package let id: JobID
+    /// The name of its thread or pool, as people see it.
+    package let thread: String
+    package let selector: String
+
+    /// - Parameter slot: the name of its thread, pool or slot.
+    package init(id: JobID, slot: String, selector: String) {
+        self.id = id
+        thread = PoolSlot.shown(slot)
+        self.selector = selector
+    }
+}
+
 /// The result of a part of a RETRY or DROP command.
 package struct FailedJobsAnswer: Sendable {
     /// The jobs that run again.
     package var jobs: [Job] = []
     /// The jobs that were dropped.
-    package var droppedIDs: [JobID] = []
+    package var dropped: [DroppedJob] = []
     /// The named job, if it could not be resolved.
     package var other: Job?
     /// The last scanned job, if there may be more after it.

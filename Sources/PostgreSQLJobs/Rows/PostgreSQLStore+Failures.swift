@@ -50,7 +50,7 @@ extension PostgreSQLStore {
     func runAgain(
         _ id: JobID, before number: JobID, at now: Int64
     ) throws(StoreFault) -> Job? {
-        guard let entry = try failedEntry(id) else { return nil }
+        guard let entry = try failedEntry(id)?.entry else { return nil }
         try noteDelay(until: now)
         var parameters = Parameters()
         parameters.add(id.number)
@@ -76,26 +76,33 @@ extension PostgreSQLStore {
 
     /// Drops a failed job.
     ///
-    /// - Returns: false if there is no failed job of this id.
-    func dropFailed(_ id: JobID) throws(StoreFault) -> Bool {
-        guard let entry = try failedEntry(id) else { return false }
-        try forgetFailed(entry)
-        return true
+    /// - Returns: the job, or nil if there is no failed job of this id.
+    func dropFailed(_ id: JobID) throws(StoreFault) -> DroppedJob? {
+        guard let failed = try failedEntry(id) else { return nil }
+        try forgetFailed(failed.entry)
+        return failed.job
     }
 
-    private func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
+    private func failedEntry(
+        _ id: JobID
+    ) throws(StoreFault) -> (entry: RetainedJobs.Entry, job: DroppedJob)? {
         var parameters = Parameters()
         parameters.add(id.number)
         parameters.add(scope)
         let row = try rows(
             """
-            SELECT ended_at, (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint
+            SELECT ended_at, (coalesce(length(result), 0) + coalesce(length(payload), 0))::bigint,
+                thread, selector
             FROM workerd.ended
             WHERE id = $1::bigint AND outcome IN (2, 3) AND \(Self.isInScope(2))
             """, parameters
         ).first
         return row.map { row in
-            RetainedJobs.Entry(id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
+            (
+                RetainedJobs.Entry(
+                    id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1))),
+                DroppedJob(id: id, slot: row.text(2), selector: row.text(3))
+            )
         }
     }
 

@@ -50,7 +50,7 @@ extension SQLiteStore {
     package func runAgain(
         _ id: JobID, before number: JobID = .max, at now: Int64
     ) throws(StoreFault) -> Job? {
-        guard let entry = try failedEntry(id) else { return nil }
+        guard let entry = try failedEntry(id)?.entry else { return nil }
         let copy = try cached(
             """
             INSERT INTO jobs (id, thread, selector, payload, priority, held, attempt, retries,
@@ -74,10 +74,30 @@ extension SQLiteStore {
 
     /// Drops a failed job.
     ///
-    /// - Returns: false if there is no failed job of this id.
-    package func dropFailed(_ id: JobID) throws(StoreFault) -> Bool {
-        guard let entry = try failedEntry(id) else { return false }
-        try forgetFailed(entry)
-        return true
+    /// - Returns: the job, or nil if there is no failed job of this id.
+    package func dropFailed(_ id: JobID) throws(StoreFault) -> DroppedJob? {
+        guard let failed = try failedEntry(id) else { return nil }
+        try forgetFailed(failed.entry)
+        return failed.job
+    }
+
+    /// The entry of a failed job; nil if there is none of this id.
+    func failedEntry(
+        _ id: JobID
+    ) throws(StoreFault) -> (entry: RetainedJobs.Entry, job: DroppedJob)? {
+        let row = try cached(
+            """
+            SELECT ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0), thread,
+                selector
+            FROM ended WHERE id = ? AND outcome IN (2, 3)
+            """)
+        try row.bind(1, Int64(clamping: id.number))
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return (
+            RetainedJobs.Entry(
+                id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1))),
+            DroppedJob(id: id, slot: row.text(2), selector: row.text(3))
+        )
     }
 }

@@ -334,7 +334,7 @@ package final class SQLiteStore {
         try statement.run(6, result)
         guard database.changeCount == 1 else { return }
         try remove(id)
-        if let entry = try failedEntry(id) { newlyFailed.append(entry) }
+        if let entry = try failedEntry(id)?.entry { newlyFailed.append(entry) }
     }
 
     /// Records that all numbers below this one may have been given to jobs, durable or not.
@@ -390,20 +390,6 @@ package final class SQLiteStore {
         try forgetting.add(entry.id, statements.forget)
         try forgetting.finish(statements.forget)
         noLongerFailed.append(entry)
-    }
-
-    /// The entry of a failed job; nil if there is none of this id.
-    func failedEntry(_ id: JobID) throws(StoreFault) -> RetainedJobs.Entry? {
-        let row = try cached(
-            """
-            SELECT ended_at, coalesce(length(result), 0) + coalesce(length(payload), 0)
-            FROM ended WHERE id = ? AND outcome IN (2, 3)
-            """)
-        try row.bind(1, Int64(clamping: id.number))
-        defer { row.reset() }
-        guard try row.step() else { return nil }
-        return RetainedJobs.Entry(
-            id: id, endedAt: row.integer(0), byteCount: Int(row.integer(1)))
     }
 
     /// Reads more ended jobs of before, which can be dropped once all are known.

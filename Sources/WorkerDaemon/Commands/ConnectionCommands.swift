@@ -52,7 +52,6 @@ enum ConnectionCommands {
             permission: [.unauthenticated, .inTransaction],
             execute: { service, session, _ throws(WireError) in
                 service.reset(session)
-                service.driver.stopWatching(session.number)
                 return .simpleString("RESET")
             }),
         CommandSpecification(
@@ -100,7 +99,7 @@ enum ConnectionCommands {
         }
         if let name { session.name = name }
         session.setVersion(version)
-        if version == .two { service.driver.stopWatching(session.number) }
+        if version == .two { service.endPushes(to: session) }
         return .map([
             entry("server", text("workerd")), entry("version", text(Service.redisVersion)),
             entry("proto", .integer(version.rawValue)),

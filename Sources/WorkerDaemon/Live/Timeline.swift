@@ -112,24 +112,25 @@ final class Timelines {
     /// The number of the present round.
     var round: UInt32 = 1
 
-    /// - Parameter groups: the names of pools and of their threads, in the scheduler's order.
-    init(_ groups: [(name: String, members: [String])]) {
+    /// - Parameter groups: the threads of each pool, in the scheduler's order.
+    init(_ groups: [WorkerGroup]) {
         areOfThreads = groups.reduce(0) { $0 + $1.members.count } <= Self.threadCountMax
         grow(groups)
     }
 
     /// Has lines for more groups and members from now on: those of the names before go on.
-    func grow(_ groups: [(name: String, members: [String])]) {
+    func grow(_ groups: [WorkerGroup]) {
         for (index, group) in groups.enumerated() {
-            let own = areOfThreads ? group.members : []
+            let members = group.members.map(\.name)
+            let own = areOfThreads ? members : []
             for member in own { _ = place(of: member) }
             let shared = place(of: group.name)
-            for member in group.members where !areOfThreads { places[member] = shared }
+            for member in members where !areOfThreads { places[member] = shared }
             if index == groupLines.count {
                 firstLines.append(shared)
                 groupLines.append(shared)
             }
-            firstLines[index] = group.members.first.flatMap { places[$0] } ?? shared
+            firstLines[index] = members.first.flatMap { places[$0] } ?? shared
             groupLines[index] = shared
         }
     }

@@ -60,7 +60,7 @@ extension SchedulerDriver {
     ///
     /// - Returns: the threads whose stored jobs have to be released and claimed.
     func serve(_ handlers: [String: Handler]) -> [String] {
-        input { scheduler in
+        let threads = input { scheduler in
             let threads = scheduler.serve(handlers.mapValues(\.defaults))
             self.handlers = handlers
             for (index, name) in scheduler.selectorNames.enumerated() {
@@ -73,6 +73,16 @@ extension SchedulerDriver {
             }
             return threads.filter(isOpen)
         }
+        follow()
+        return threads
+    }
+
+    /// Counts what new threads and selectors do, and has the threads report the beginnings of jobs.
+    ///
+    /// Before they get any: a change may wait for the jobs of other threads before it is over.
+    private func follow() {
+        figures?.grow(groups: groupsByIndex, selectors: selectorNames)
+        reportBeginnings()
     }
 
     // MARK: - Threads
@@ -81,13 +91,15 @@ extension SchedulerDriver {
     ///
     /// - Returns: the threads whose stored jobs have to be claimed.
     func serve(_ group: WorkerGroup) -> [String] {
-        input { scheduler in
+        let names = input { scheduler in
             let (index, names) = scheduler.serve(
                 group: group.name, memberNames: group.members.map(\.name),
                 maxQueued: group.maxQueued, maxQueuedByteCount: group.maxQueuedByteCount)
             place(group, at: index)
             return names
         }
+        follow()
+        return names
     }
 
     private func place(_ group: WorkerGroup, at index: Int) {
@@ -108,6 +120,7 @@ extension SchedulerDriver {
         for index in groupsByIndex.indices where groupsByIndex[index] === group {
             groupsByIndex[index] = fresh
         }
+        follow()
         return input {
             $0.resume(group: group.name, memberNames: fresh.members.map(\.name))
         }

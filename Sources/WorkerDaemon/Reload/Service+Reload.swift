@@ -39,7 +39,7 @@ extension Service {
         showCard()
         change.begin { [self] error in
             if let error { return whenApplied(WireError(error)) }
-            growFigures()
+            beginFigures()
             // Not before: their threads and handlers are there.
             schedules.apply(difference.schedules)
             driver.confirm { fault in
@@ -48,17 +48,11 @@ extension Service {
         }
     }
 
-    /// Figures begin with the first door of HTTP, and have series for all that was ever served.
-    private func growFigures() {
-        let pools = driver.groupsByIndex.map(\.name)
-        let selectors = driver.selectorNames
-        let threads = driver.groupsByIndex.map { ($0.name, $0.members.map(\.name)) }
-        if let figures = driver.figures {
-            figures.grow(pools: pools, selectors: selectors)
-            figures.timelines.grow(threads)
-        } else if configuration.listen.http.isServed {
+    /// Figures begin with the first door of HTTP.
+    private func beginFigures() {
+        if driver.figures == nil, configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
-                pools: pools, selectors: selectors, timelines: Timelines(threads))
+                groups: driver.groupsByIndex, selectors: driver.selectorNames)
         }
         live.restart()
     }

@@ -107,7 +107,11 @@ final class ServingChange {
         for (name, handler) in driver.handlers where handlers[name] != nil {
             if !changed.contains(name) { handlers[name] = handler }
         }
-        for thread in driver.serve(handlers) {
+        let threads = driver.serve(handlers)
+        for group in Set(threads.map { PoolSlot.shown(ThreadGroup.name(of: $0)) }).sorted() {
+            if let group = try? driver.group(of: group) { driver.tellRunning(of: group) }
+        }
+        for thread in threads {
             ask({ $0.release(thread, keepsNew: true, $1) }, then: { _ in })
             claim(thread)
         }

@@ -32,7 +32,7 @@ extension SchedulerDriver {
     }
 
     /// Has threads report the beginnings of jobs while a reader wants that.
-    private func reportBeginnings() {
+    func reportBeginnings() {
         let isWanted = scheduler.audience.followsChanges || live != nil
         for group in groups { group.beginnings.report(to: isWanted ? runner?.reports : nil) }
     }

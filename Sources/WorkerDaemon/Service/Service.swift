@@ -175,9 +175,7 @@ final class Service: SessionDelegate {
         sessionLimits = SessionLimits(limits)
         if configuration.listen.http.isServed {
             driver.figures = AttemptFigures(
-                pools: driver.groups.map(\.name), selectors: driver.handlers.keys.sorted(),
-                timelines: Timelines(
-                    driver.groups.map { ($0.name, $0.members.map(\.name)) }))
+                groups: driver.groupsByIndex, selectors: driver.selectorNames)
         }
         driver.keepEvents(within: limits, epoch: epoch)
         driver.door = self
@@ -322,13 +320,25 @@ final class Service: SessionDelegate {
     }
 
     /// Serves a client that has given a user's password: its place is no stranger's any more.
+    ///
+    /// Its stream and the jobs that it observes, which it has asked for with other rights, end.
     func letIn(_ session: Session, as user: User) {
+        if !user.hasRights(of: session.user) { endPushes(to: session) }
         session.authenticate(as: user)
+        session.links?.follow()
         strangers.remove(session.number)
+    }
+
+    /// Tells a client nothing more that it does not ask for.
+    func endPushes(to session: Session) {
+        session.endPushes()
+        endStream(of: session.number)
+        driver.stopWatching(session.number)
     }
 
     /// Makes a session as new; where a password is asked for it is a stranger again.
     func reset(_ session: Session) {
+        endPushes(to: session)
         session.reset()
         if !session.isAuthenticated { expectPassword(of: session) }
     }

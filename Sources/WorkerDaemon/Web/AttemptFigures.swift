@@ -65,10 +65,11 @@ final class AttemptFigures {
     }
 
     /// - Parameters:
-    ///   - pools: the names of the groups of threads, in the scheduler's order.
-    ///   - selectors: the names of the selectors.
-    init(pools: [String], selectors: [String], timelines: Timelines) {
-        self.timelines = timelines
+    ///   - groups: the threads of each pool, in the scheduler's order.
+    ///   - selectors: the names of the selectors, in the same.
+    init(groups: [WorkerGroup], selectors: [String]) {
+        timelines = Timelines(groups)
+        let pools = groups.map(\.name)
         // A histogram has a series for each bucket; label sets are counted without.
         self.pools = LabelValues(pools)
         self.selectors = LabelValues(selectors)
@@ -80,8 +81,9 @@ final class AttemptFigures {
     }
 
     /// Has series for more pools and selectors from now on: those before keep their places.
-    func grow(pools: [String], selectors: [String]) {
-        self.pools = LabelValues(pools)
+    func grow(groups: [WorkerGroup], selectors: [String]) {
+        timelines.grow(groups)
+        pools = LabelValues(groups.map(\.name))
         self.selectors = LabelValues(selectors)
         endSelectors = LabelValues(selectors, factor: End.allCases.count)
         while waits.count < self.pools.all.count { waits.append(ClassicHistogram()) }

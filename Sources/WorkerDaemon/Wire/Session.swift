@@ -195,7 +195,11 @@ final class Session {
     func setVersion(_ version: ProtocolVersion) {
         replyVersions.change(to: version, from: nextSlot, first: firstSlot)
         links?.follow()
-        guard version == .two else { return }
+        if version == .two { endPushes() }
+    }
+
+    /// Tells the client nothing more that it does not ask for.
+    func endPushes() {
         latestPushes.removeAll()
         stream = nil
     }

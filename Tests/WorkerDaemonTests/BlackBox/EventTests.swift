@@ -200,4 +200,73 @@ import Testing
             #expect(missedCount > 0 && readCount + missedCount == 3 * last)
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `tell at once that a job runs on a thread that a reload has brought`() throws {
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 4 }", listen: "http: { unix: \"$DIR/http\" }")
+        try withDaemon(setup) { daemon in
+            let (client, other) = (try daemon.connect(), try daemon.connect())
+            let reader = try EventClient(daemon)
+            let before = try client.perform("images", "sleep", "3600000")
+            #expect(
+                try reader.next(2).map(\.change) == ["\(before) accepted", "\(before) running"])
+            try daemon.rewrite(
+                section: "threads: { images: { count: 2 }, mail: { count: 2 }, log: {} }")
+            // The reload waits for the running job, and the other threads work.
+            try other.send("RELOAD")
+            try eventually("the thread is there") {
+                try client.call("THREADS").elements?.contains { $0["name"]?.text == "log" } == true
+            }
+            for thread: CommandArgument in ["log", "mail"] {
+                let id = try client.perform(thread, "sleep", "3600000")
+                #expect(try reader.next(2).map(\.change) == ["\(id) accepted", "\(id) running"])
+                #expect(try client.call("CANCEL", .integer(id)).text == "requested")
+                #expect(try reader.next().change == "\(id) cancelled")
+            }
+            // The end of a job of a thread that is new is counted.
+            #expect(try client.call("PERFORM", "log", "echo", "WAIT", "x").text == "x")
+            #expect(try client.call("CANCEL", .integer(before)).text == "requested")
+            #expect(try other.reply().elements?.count == 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `tell the thread of a failed job of an earlier run that is dropped`() throws {
+        let setup = Setup(threads: "images: {}, mail: {}", store: Setup.durable.store)
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        for thread: CommandArgument in ["images", "mail"] {
+            let id = try client.perform(thread, "fail", "no")
+            try client.waitUntil(id, is: "failed")
+        }
+        try first.send(.terminate)
+        _ = try first.end()
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try second.check {
+            let reader = try EventClient(second, "mail")
+            let again = try second.connect()
+            #expect(try again.call("DROP", "ALL", "fail") == .integer(2))
+            let event = try reader.next()
+            #expect(event.change == "2 dropped" && event.details["thread"] == "mail")
+            #expect(event.details["selector"] == "fail")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["RESET", "HELLO"])
+    func `leave their place to others when they end`(_ command: String) throws {
+        try withDaemon(Setup(limits: "streams: 1")) { daemon in
+            let first = try EventClient(daemon)
+            let second = try daemon.connect()
+            _ = try second.call("HELLO", 3)
+            #expect(try second.call("EVENTS").errorWord == "BUSY")
+            _ =
+                command == "RESET"
+                ? try first.client.call("RESET") : try first.client.call("HELLO", 2)
+            #expect(try second.call("EVENTS").errorWord == nil)
+        }
+    }
 }

@@ -49,6 +49,28 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `is told nothing that its connection had asked for as another one`() throws {
+        try withUsers([Self.mailer, Self.owner], Self.setup) { doors in
+            let (client, owner) = (
+                try doors.connect(as: Self.owner), try doors.connect(as: Self.owner)
+            )
+            _ = try client.call("HELLO", 3)
+            let id = try owner.perform("images", "sleep", "3600000")
+            try owner.waitUntil(id, is: "running")
+            #expect(try client.call("OBSERVE", .integer(id)) == .integer(1))
+            guard case .push = try client.reply() else { throw Unexpected("no push") }
+            _ = try client.call("EVENTS")
+            #expect(
+                try client.call("AUTH", .text(Self.mailer.name), .text(Self.mailer.secret)).text
+                    == "OK")
+            _ = try owner.call("CANCEL", .integer(id))
+            try owner.waitUntil(id, is: "cancelled")
+            // The next thing that it hears is the answer.
+            #expect(try client.call("PING").text == "PONG")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `reaches its own jobs, and finds no others`(isDurable: Bool) throws {
         try withUsers([Self.mailer, Self.owner], isDurable ? Self.durable : Self.setup) { doors in

@@ -72,13 +72,13 @@ package struct OrphanedJobs {
         return counts[queue]?.amounts[job.state]?.subtract(one) ?? false
     }
 
-    /// Jobs of a queue are in another state.
-    mutating func move(
-        _ amount: JobAmount, from state: JobState, to other: JobState, of queue: QueueName
-    ) -> Bool {
-        guard counts[queue]?.amounts[state]?.subtract(amount) == true else { return false }
-        add(amount, other, to: queue)
-        return true
+    /// Buffered jobs of a queue and selector were released: they are delayed, and due.
+    mutating func release(_ amount: JobAmount, of selector: String, to queue: QueueName) {
+        if counts[queue]?.unserved[selector]?[.buffered]?.subtract(amount) == true {
+            add(amount, .delayed, of: selector, to: queue)
+        } else if counts[queue]?.amounts[.buffered]?.subtract(amount) == true {
+            add(amount, .delayed, to: queue)
+        }
     }
 
     /// The thread of a queue is there again.

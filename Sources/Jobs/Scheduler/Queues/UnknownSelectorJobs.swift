@@ -53,6 +53,12 @@ package struct UnknownSelectorJobs {
         counts[queue]?[job.selector]?[job.state]?.subtract(.one(job.byteCount)) ?? false
     }
 
+    /// Buffered jobs of a selector were released: they are delayed, and due.
+    mutating func release(_ amount: JobAmount, of selector: String, to queue: QueueName) {
+        guard counts[queue]?[selector]?[.buffered]?.subtract(amount) == true else { return }
+        add(amount, .delayed, of: selector, to: queue)
+    }
+
     /// Takes out the jobs of a selector, for which there is a handler now, by queue and state.
     mutating func take(selector: String) -> [(queue: QueueName, amounts: [JobState: JobAmount])] {
         counts.keys.sorted().compactMap { queue in
