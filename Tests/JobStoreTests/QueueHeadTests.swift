@@ -17,6 +17,13 @@ extension `A database with shared threads` {
         return Int(count.filter(\.isNumber)) ?? 0
     }
 
+    /// How many entries of an index sessions that have ended have looked at.
+    private func lookedAt(in index: String) throws -> Int {
+        let count = try sql(
+            "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = '\(index)'")
+        return Int(count.filter(\.isNumber)) ?? 0
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `takes a thread without a look at jobs that ended under a long transaction`() throws {
         let a = try open("a")
@@ -73,6 +80,47 @@ extension `A database with shared threads` {
         defer { c.close() }
         _ = try c.take("mail", from: b.seat)
         #expect(try c.loadDelayed("mail").map(\.id) == [early, id])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `looks for expired jobs without a look at those that ended under one`() throws {
+        let a = try open("a")
+        _ = try a.take("mail", from: 1)
+        let session = try SQLSession(at: address)
+        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        /// Accepts a job that expires so long after a moment near 1970.
+        func accept(expires milliseconds: Int64) throws -> JobID {
+            var options = JobOptions()
+            options.expireMilliseconds = milliseconds
+            return try a.accept("mail", options)
+        }
+        func expired(at moment: Int64) throws -> [JobID] {
+            try a.ask({
+                .findExpired(at: moment, after: .first, limit: 10, ticket: $0)
+            }) { answer, expected in
+                if case .expiring(expected, .success(let found)) = answer {
+                    found.places.map(\.id)
+                } else {
+                    nil
+                }
+            }
+        }
+        // They end before they expire: half of them in an hour, and half soon.
+        for _ in 0..<200 {
+            try a.end([accept(expires: 1_000), accept(expires: 3_600_000)])
+        }
+        #expect(try expired(at: 10_000) == [])
+        for moment in 0..<20 { #expect(try expired(at: 20_000 + Int64(moment)) == []) }
+        let soon = try accept(expires: 30_000)
+        #expect(try expired(at: 40_000) == [soon])
+        // The clock was set back.
+        let early = try accept(expires: 5_000)
+        #expect(try expired(at: 7_000) == [early])
+        #expect(try expired(at: 40_000) == [early, soon])
+        a.close()
+        let count = try lookedAt(in: "jobs_expiring")
+        #expect(count < 2_000)
+        try session.run("COMMIT")
     }
 
     @Test(.timeLimit(.minutes(2)))

@@ -199,8 +199,9 @@ enum Reply {
         case .expiring(let ticket, let result):
             "\(ticket) expiring "
                 + text(result) { found in
+                    // Of the next one, a store may say an earlier moment.
                     found.places.map { "\($0.dueAt) \($0.id)" }.joined(separator: "; ")
-                        + " \(found.isEnd) \(opt(found.next))"
+                        + " \(found.isEnd)"
                 }
         case .confirmed(let ticket, let fault): "\(ticket) confirmed \(fault == nil)"
         case .settled(let ticket, let result):

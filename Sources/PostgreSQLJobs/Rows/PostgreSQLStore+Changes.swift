@@ -26,6 +26,8 @@ extension PostgreSQLStore {
         _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
     ) throws(StoreFault) {
         try forgetHolder(of: id)
+        // It may expire again, and long ago.
+        if mayExpire { expirySearch.forget() }
         recordedAttempts.append(id)
         var parameters = Parameters()
         parameters.add(id.number)

@@ -249,46 +249,6 @@ extension PostgreSQLStore {
         return (Array(wanted.prefix(limit)), searched)
     }
 
-    // MARK: - Expiry
-
-    /// The time at which the next waiting job expires; nil if there is none.
-    func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64? {
-        var parameters = Parameters()
-        parameters.add(moment)
-        parameters.add(scope)
-        return try rows(
-            """
-            SELECT min(expires_at) FROM workerd.jobs
-            WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at > $1::bigint
-                AND \(Self.isInScope(2))
-            """, parameters
-        ).first?.optionalInteger(0)
-    }
-
-    /// The waiting jobs that have expired by a time.
-    func expiring(
-        at moment: Int64, after place: DueKey, limit: Int
-    ) throws(StoreFault) -> ExpiringJobs {
-        var parameters = Parameters()
-        parameters.add(moment)
-        parameters.add(place.dueAt)
-        parameters.add(place.id.number)
-        parameters.add(limit)
-        parameters.add(scope)
-        var found = ExpiringJobs()
-        found.places = try rows(
-            """
-            SELECT id, expires_at FROM workerd.jobs
-            WHERE expires_at IS NOT NULL AND attempt = 0 AND expires_at <= $1::bigint
-                AND (expires_at, id) > ($2::bigint, $3::bigint) AND \(Self.isInScope(5))
-            ORDER BY expires_at, id LIMIT $4::bigint
-            """, parameters
-        ).all.map { DueKey(dueAt: $0.integer(1), id: JobColumns.id($0)) }
-        found.isEnd = found.places.count < limit
-        if found.isEnd { found.next = try nextExpiry(after: moment) }
-        return found
-    }
-
     // MARK: - Taking stock
 
     /// The span of numbers in which a step looks for live jobs first.

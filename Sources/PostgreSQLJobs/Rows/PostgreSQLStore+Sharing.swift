@@ -118,22 +118,37 @@ extension PostgreSQLStore {
     // MARK: - Taking over
 
     /// How long a statement may take that reads all jobs of a thread: millions may wait.
-    private static let takingPatience = Duration.seconds(30)
+    private static let longPatience = Duration.seconds(30)
+
+    /// Waits longer for statements that may have to look at millions of jobs.
+    func withPatience<Value>(
+        _ body: () throws(StoreFault) -> Value
+    ) throws(StoreFault) -> Value {
+        let connection = try present()
+        let patience = connection.patience
+        connection.patience = Self.longPatience
+        defer { connection.patience = patience }
+        return try body()
+    }
 
     func take(_ queues: [QueueName], at now: Int64) throws(StoreFault) -> TakenJobs {
+        try withPatience { () throws(StoreFault) in try takePatiently(queues, at: now) }
+    }
+
+    private func takePatiently(
+        _ queues: [QueueName], at now: Int64
+    ) throws(StoreFault) -> TakenJobs {
         guard let thread = queues.first?.thread else {
             preconditionFailure("a thread has queues")
         }
-        let connection = try present()
-        let patience = connection.patience
-        connection.patience = Self.takingPatience
-        defer { connection.patience = patience }
         let group = ThreadGroup.name(of: thread)
         var taken = TakenJobs(of: thread)
-        if try recover(group, at: now) { taken.nextNumber = try takeNumbers(isAnnounced: true) }
+        if try recover(group, at: now) {
+            taken.nextNumber = try takeNumbers(isAnnounced: true)
+            taken.nextExpiry = try nextExpiry(after: .min)
+        }
         taken.counts = try counts(of: thread)
         taken.held = share?.tellHeld(of: thread) ?? []
-        taken.nextExpiry = try nextExpiry(after: .min)
         var parameters = Parameters()
         parameters.add(PoolSlot.shown(thread))
         taken.isPaused =

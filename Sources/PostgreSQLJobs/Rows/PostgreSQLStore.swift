@@ -27,6 +27,7 @@ final class PostgreSQLStore: JournalTables {
     private var askedToEnd: Set<JobID> = []
     private var changed = ChangedRows()
     var heads = QueueHeads()
+    var expirySearch = ExpirySearch()
     var oldNames = OldNames()
     var kept: KeptEnds
     /// The connection of the open transaction; nil outside of one.
@@ -124,6 +125,7 @@ final class PostgreSQLStore: JournalTables {
             commit.isSent = true
             try awaitAnswer(to: commit)
         } catch {
+            expirySearch.forget()
             guard !isUndone, commit.isSent, [.away, .undecided].contains(error.kind) else {
                 kept.rollBack()
                 throw rolledBack(on: connection, error)

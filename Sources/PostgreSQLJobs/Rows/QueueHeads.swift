@@ -196,6 +196,7 @@ extension PostgreSQLStore {
     /// Notes that a job is accepted.
     func noteNew(_ job: Job) throws(StoreFault) {
         if job.state == .delayed { try noteDelay(until: job.dueAt ?? 0) }
+        if let moment = job.expiresAt { expirySearch.add(moment) }
         guard heads.accept(job.id, job.slot) else { return }
         var parameters = Parameters()
         parameters.add(job.slot)
