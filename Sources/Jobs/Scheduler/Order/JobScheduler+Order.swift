@@ -167,11 +167,10 @@ extension JobScheduler {
     mutating func holdUpOthers(behind job: JobEntry) {
         guard job.retry.blocks, let order = job.orders.own else { return }
         let holdUp = holdUp(of: order, by: job)
-        for entry in order.takeEntries() {
-            orders.lookedAtCount += 1
-            guard entry.id != job.id, entry.id != holdUp.blocker,
-                let other = self.job(of: entry)
-            else { continue }
+        let entries = order.takeEntries()
+        orders.lookedAtCount += entries.count
+        for other in entries.compactMap({ self.job(of: $0) }).lastToBeginFirst()
+        where other.id != job.id && other.id != holdUp.blocker {
             guard withdrawAttempt(of: other) else {
                 effects.note(
                     .error,
@@ -191,10 +190,8 @@ extension JobScheduler {
         if !order.notesJobs { beginNoting(of: order, besides: job) }
         let holdUp = holdUp(of: order, by: job)
         // Of a claimed thread, jobs in memory only may have been offered meanwhile.
-        for entry in order.takeEntries() {
-            guard entry.id != holdUp.blocker, let other = self.job(of: entry), other !== job,
-                withdrawAttempt(of: other)
-            else { continue }
+        for other in order.takeEntries().compactMap({ self.job(of: $0) }).lastToBeginFirst()
+        where other.id != holdUp.blocker && other !== job && withdrawAttempt(of: other) {
             retract(other)
             letWait(other, holdUp)
         }

@@ -23,6 +23,8 @@ final class FakeAttempt {
     var isAskedToEnd = false
     /// Whether a worker in another process has it.
     fileprivate(set) var isHeld = false
+    /// The job's turn when it was withdrawn.
+    fileprivate(set) var turn: UInt64 = 0
 
     init(_ job: JobEntry) {
         self.job = job
@@ -34,6 +36,13 @@ final class FakeAttempt {
 
     var key: [UInt8]? { job.details.options.key }
     var thread: String { job.details.thread }
+
+    /// Whether it and another one begin one after another.
+    func isOfOrder(of other: FakeAttempt) -> Bool {
+        guard job.group === other.job.group, thread == other.thread else { return false }
+        let isForOne = job.group.memberNames.count == 1 || thread != job.group.name
+        return isForOne || key != nil && key == other.key
+    }
 }
 
 /// Drives a scheduler step by step.
@@ -75,6 +84,8 @@ final class TestDriver: SchedulerEnvironment {
     /// Reports of threads that the scheduler has not heard.
     var reports: [Completion] = []
     var expiredReports: [JobID] = []
+    /// The attempts that the present input has withdrawn.
+    private var withdrawn: [FakeAttempt] = []
     /// The ends that the store of this life was told, done by it or not.
     private(set) var recorded: [JobID: JobState] = [:]
     private let inbox = Inbox()
@@ -191,9 +202,25 @@ final class TestDriver: SchedulerEnvironment {
     @discardableResult
     func input<Result>(_ body: (inout JobScheduler) -> Result) -> Result {
         life.scheduler.advance(to: now)
+        withdrawn = []
         let result = body(&life.scheduler)
+        checkWithdrawn()
         carryOut()
         return result
+    }
+
+    /// Checks that no thread could begin a job while one before it was withdrawn already that runs
+    /// later.
+    private func checkWithdrawn() {
+        for (place, first) in withdrawn.enumerated() where !first.job.job.state.isEnded {
+            for then in withdrawn[(place + 1)...] where first.isOfOrder(of: then) {
+                let isInOrder =
+                    (first.job.job.priority.rawValue, first.turn)
+                    > (then.job.job.priority.rawValue, then.turn)
+                precondition(
+                    isInOrder, "job \(first.id) was withdrawn, and job \(then.id) could begin")
+            }
+        }
     }
 
     private func carryOut() {
@@ -405,6 +432,8 @@ final class TestDriver: SchedulerEnvironment {
     func withdraw(_ attempt: AnyObject) -> Bool {
         guard let attempt = attempt as? FakeAttempt, attempt.phase == .queued else { return false }
         attempt.phase = .withdrawn
+        attempt.turn = attempt.job.turn
+        withdrawn.append(attempt)
         // Its worker has let go of it: its thread goes on.
         for group in groups where group.running[attempt.member] === attempt {
             group.running[attempt.member] = nil
