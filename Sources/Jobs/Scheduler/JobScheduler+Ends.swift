@@ -135,8 +135,9 @@ extension JobScheduler {
     package mutating func isLeftByWorkers(_ job: JobEntry) {
         guard book.active(job.id) === job, job.isStored else { return refused(job) }
         let orders = job.orders
-        let left = withdrawFollowers(of: job) + (withdrawAttempt(of: job) ? [job] : [])
-        for other in left {
+        let followers = withdrawFollowers(of: job)
+        let isLeft = withdrawAttempt(of: job)
+        for other in followers + (isLeft ? [job] : []) {
             if other.isStored || stage.isRefusing {
                 retract(other)
                 leaveWithdrawn(other)
@@ -144,7 +145,7 @@ extension JobScheduler {
                 endWithdrawn(other, .cancelled)
             }
         }
-        if stage.isRefusing { holdUpUntilRestart(orders, behind: job) }
+        if stage.isRefusing, isLeft { holdUpUntilRestart(orders, behind: job) }
     }
 
     /// A worker in another process has given a job back, which waits again: the attempt does not
