@@ -114,8 +114,13 @@ extension PostgreSQLStore {
             FROM (\(Self.inTurn("ctid AS place, started_at", of: 1, limit: 2))) AS first
             WHERE jobs.ctid = first.place AND first.started_at IS NULL
             """, parameters)
+        // One that had expired before it was due has not begun.
         let due = Self.delayed(
-            "ctid AS place, id, attempt", of: 1, limit: 2, where: "due_at <= $3::bigint")
+            "ctid AS place, id, attempt", of: 1, limit: 2,
+            where: """
+                due_at <= $3::bigint
+                    AND (expires_at IS NULL OR attempt > 0 OR expires_at > due_at)
+                """)
         try change(
             """
             UPDATE workerd.jobs AS jobs SET attempt = jobs.attempt + 1, forgiven = forgiven + 1

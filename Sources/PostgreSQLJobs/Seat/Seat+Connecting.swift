@@ -26,14 +26,16 @@ extension Seat {
 
     /// Prepares a connection for the transactions of a daemon that has read the tables.
     ///
-    /// If the server counts few rows, it plans to read the whole table, and keeps that plan when
-    /// the table has grown. From here on all rows are found by keys.
+    /// If the server counts few rows, it plans to read the whole table, or an index of all delayed
+    /// jobs and to sort them, and keeps that plan when the table has grown. From here on all rows
+    /// are found by keys, in the order of an index.
     func prepare(_ connection: ServerConnection) throws(ServerError) {
         _ = try connection.rows("LISTEN \(ServerSchema.channel)")
         _ = try connection.rows(
             """
             SELECT set_config('enable_seqscan', 'off', false),
-                set_config('enable_mergejoin', 'off', false)
+                set_config('enable_mergejoin', 'off', false),
+                set_config('enable_sort', 'off', false)
             """)
     }
 
