@@ -135,6 +135,18 @@ final class NodeLink: SocketReader {
     /// Sends a command of the client, or one for it.
     func send(_ command: Command, for answer: OwedAnswer) {
         follow()
+        write(command, for: answer)
+    }
+
+    /// Sends a command for the user that the client had before.
+    func send(_ command: Command, as user: String, for answer: OwedAnswer) {
+        guard state == .open else { return }
+        tell(user)
+        write(command, for: answer)
+        follow()
+    }
+
+    private func write(_ command: Command, for answer: OwedAnswer) {
         CommandWriter.writeHeader(argumentCount: command.count, to: &output.tail)
         for index in 0..<command.count {
             let byteCount = command.byteCount(at: index)
@@ -158,15 +170,18 @@ final class NodeLink: SocketReader {
     /// Tells the other node the client's user and protocol, if they have changed.
     func follow() {
         guard state == .open, let session = links?.session else { return }
-        if userName != session.user.name {
-            userName = session.user.name
-            output.tail += LinkOpening.greeting(to: node, as: userName)
-            owe(.own)
-        }
+        tell(session.user.name)
         guard version != session.version else { return }
         version = session.version
         if version == .two { isStateful = false }
         CommandWriter.write(["HELLO", .integer(version.rawValue)], to: &output.tail)
+        owe(.own)
+    }
+
+    private func tell(_ user: String) {
+        guard userName != user else { return }
+        userName = user
+        output.tail += LinkOpening.greeting(to: node, as: user)
         owe(.own)
     }
 

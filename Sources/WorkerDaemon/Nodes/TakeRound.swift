@@ -13,6 +13,8 @@ final class TakeRound {
     private unowned let service: Service
     private let nodes: Set<Int64>
     private let isAfterEnd: Bool
+    /// The worker's user: the connection may have another one when a job is to go back.
+    private let user: User
     /// The links whose TAKEs wait, by the numbers of their nodes.
     private var waiting: [Int64: NodeLink] = [:]
     private var waitsHere = true
@@ -34,6 +36,7 @@ final class TakeRound {
         self.service = service
         self.nodes = Set(nodes.map(\.id))
         self.isAfterEnd = isAfterEnd
+        user = session.user
     }
 
     /// Whether a node was asked for a job, or was there to be asked.
@@ -106,9 +109,12 @@ final class TakeRound {
         let words = ["GIVEBACK", "\(id)"].map { Array($0.utf8) }
         let command = Command(words + [token])
         if let link {
-            link.send(command, for: .part(slot, isTimed: false) { _ in })
+            link.send(command, as: user.name, for: .part(slot, isTimed: false) { _ in })
         } else {
+            let present = session.user
+            session.renew(user, atDoor: session.doorUser)
             service.executeHere(command, session, for: slot) { _ in }
+            session.renew(present, atDoor: session.doorUser)
         }
     }
 }
