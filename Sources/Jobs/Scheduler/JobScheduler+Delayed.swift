@@ -18,8 +18,18 @@ extension JobScheduler {
         job.release = nil
     }
 
+    /// The moments of jobs have come: of those with one moment, the smallest number is first.
+    mutating func release(_ jobs: [JobEntry]) {
+        guard jobs.count > 1 else { return jobs.forEach { release($0) } }
+        let inTurn = jobs.sorted {
+            (($0.job.dueAt ?? 0), $0.id) < (($1.job.dueAt ?? 0), $1.id)
+        }
+        for job in inTurn { becomeDue(job) }
+        for job in inTurn { if let queue = job.queue { offerLine(of: queue) } }
+    }
+
     /// The moment of a job has come, or its buffer is released.
-    mutating func release(_ job: JobEntry) {
+    private mutating func release(_ job: JobEntry) {
         becomeDue(job)
         if let queue = job.queue { offerLine(of: queue) }
     }
@@ -164,7 +174,9 @@ extension JobScheduler {
         }
         // Jobs of a stopped member stay collected: a release could only refuse them.
         let stopped = Set(group.memberNames.filter { environment.isStopped($0, of: group) })
-        let count = release(takeBuffered(thread, of: group, except: stopped))
+        let released = takeBuffered(thread, of: group, except: stopped)
+        let count = released.count
+        release(released)
         let addressed = ownedQueues(addressedBy: thread, of: group)
         fire(
             ReleaseBatch(
@@ -185,11 +197,6 @@ extension JobScheduler {
         let ids = Set(released.map(\.id))
         group.buffered = jobs.map(\.id).filter { !ids.contains($0) }
         return released
-    }
-
-    private mutating func release(_ jobs: [JobEntry]) -> Int {
-        for job in jobs { release(job) }
-        return jobs.count
     }
 
     /// Has the store release a part of them, which answers how many there were.

@@ -106,12 +106,20 @@ package struct JobScheduler: ~Copyable {
 
     /// Does all that is due now.
     package mutating func advance() {
-        while let alarm = alarms.popDue(at: now.monotonic) { ring(alarm) }
+        while let first = alarms.popDue(at: now.monotonic) {
+            var due: [JobEntry] = []
+            var alarm: Alarms.Alarm? = first
+            while let next = alarm {
+                if case .release(let job) = next { due.append(job) } else { ring(next) }
+                alarm = alarms.popDue(at: now.monotonic)
+            }
+            release(due)
+        }
     }
 
     private mutating func ring(_ alarm: Alarms.Alarm) {
         switch alarm {
-        case .release(let job): release(job)
+        case .release(let job): release([job])
         case .expiry(let job): expire(job)
         case .parkedExpiry: findExpiredNow()
         case .patience(let id, let reply, let milliseconds):
