@@ -87,7 +87,12 @@ extension JobScheduler {
         let (group, selector) = try check(request)
         let byteCount = request.payload.count
         let queue = isKept ? queues.queue(request.queue, of: group) : nil
-        if queue != nil { try checkLimits(byteCount, of: group) }
+        if queue != nil {
+            try checkLimits(byteCount, of: group)
+        } else if parkedCount > 0 {
+            // Jobs in memory are counted when it gets its number.
+            try checkLimits(byteCount)
+        }
         let isParked = queue?.parks(request, at: now) ?? false
         let id = isParked ? book.takeNumber() : try takeNumber(for: byteCount, at: now)
         let accepted = Job(

@@ -74,6 +74,11 @@ extension JobScheduler {
                 "thread \(group.name) holds \(counted(bytes, "byte")) of waiting jobs, its limit",
                 group)
         }
+        try checkLimits(byteCount)
+    }
+
+    /// Finds out whether one more job of this size may wait, among all in memory and in the store.
+    mutating func checkLimits(_ byteCount: Int) throws(JobError) {
         let parked = queues.load.parkedSum
         let count = book.activeCount + parked.count
         if count >= book.limits.liveCountMax {

@@ -37,6 +37,16 @@ extension SchedulerDriver {
         for group in groups { group.beginnings.report(to: isWanted ? runner?.reports : nil) }
     }
 
+    /// Sends a client the rows of a listing; goes on with it unless they are the last ones.
+    func tell(_ listing: Listing) {
+        let isWanted = door.add(
+            listing.rows, tellsFailures: listing.tellsFailures, to: listing.reply)
+        guard isWanted else { return }
+        if listing.isEnd { return door.answer(listing.reply, .listed) }
+        let confined = Confined((driver: self, listing: listing), to: loop)
+        loop.perform { confined.value.driver.input { $0.goOn(confined.value.listing) } }
+    }
+
     /// Whether new jobs are refused.
     var isRefusing: Bool { scheduler.stage.isRefusing }
 

@@ -397,15 +397,6 @@ final class SchedulerDriver {
         }
     }
 
-    private func tell(_ listing: Listing) {
-        let isWanted = door.add(
-            listing.rows, tellsFailures: listing.tellsFailures, to: listing.reply)
-        guard isWanted else { return }
-        if listing.isEnd { return door.answer(listing.reply, .listed) }
-        let confined = Confined((driver: self, listing: listing), to: loop)
-        loop.perform { confined.value.driver.input { $0.goOn(confined.value.listing) } }
-    }
-
     /// Lets a job wait for a thread of its group, unless it was withdrawn since.
     private func offer(_ job: JobEntry) {
         guard job.isOfferPending, let runner else { return }
@@ -426,7 +417,9 @@ final class SchedulerDriver {
         {
             [unowned self] in submit(job, context)
         }
-        if !waits { submit(job, context) }
+        guard waits else { return submit(job, context) }
+        // No worker takes it any more.
+        if exchange.isClosed || context.group.isStopped { exchange.leaveStopped() }
     }
 
     private func submit(_ job: JobEntry, _ context: JobContext) {

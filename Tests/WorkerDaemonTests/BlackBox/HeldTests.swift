@@ -180,4 +180,19 @@ import Testing
                     == "2 jobs of 901 bytes waiting or running, the limit; try again in 60 s")
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `jobs in the store leave no more room for one in memory only than for others`() throws {
+        var setup = Setup.durable
+        setup.limits = "waitingJobs: 2"
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            for id in 1...2 {
+                #expect(try client.call("BUFFER", "images", "echo", "x") == .integer(id))
+            }
+            #expect(try client.call("PERFORM", "images", "echo", "x").errorWord == "BUSY")
+            let volatile = try client.call("PERFORM", "images", "echo", "VOLATILE", "x")
+            #expect(volatile.errorWord == "BUSY")
+        }
+    }
 }

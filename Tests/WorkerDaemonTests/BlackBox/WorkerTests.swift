@@ -356,6 +356,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `let a daemon drain with jobs of one key, one of which an earlier run has given out`()
+        throws
+    {
+        let setup = Setup(
+            threads: "mail: { count: 2 }",
+            selectors: "resize: { worker: true, lease: \"1ms\", leaseAfterRestart: \"1ms\" }",
+            store: Setup.durable.store)
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        let id = try client.perform("mail", "resize", "KEY", "k", "x")
+        #expect(try Taken.take(try first.connect(), "resize").id == id)
+        _ = try client.perform("mail", "resize", "KEY", "k", "y")
+        try first.crash()
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try second.connect().send("SHUTDOWN", "DRAIN")
+        #expect(try second.end() == "exit status 0")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `leave a stopped thread, whose jobs stay for the restart`() throws {
         try withDaemon(Self.durable) { daemon in
             let client = try daemon.connect()
