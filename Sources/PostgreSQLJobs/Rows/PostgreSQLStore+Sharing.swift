@@ -145,7 +145,9 @@ extension PostgreSQLStore {
         var taken = TakenJobs(of: thread)
         if try recover(group, at: now) {
             taken.nextNumber = try takeNumbers(isAnnounced: true)
-            taken.nextExpiry = try nextExpiry(after: .min)
+            // It is looked for next, once for all threads that are taken up together.
+            expirySearch.forget()
+            taken.nextExpiry = now
         }
         taken.counts = try counts(of: thread)
         taken.held = share?.tellHeld(of: thread) ?? []
