@@ -152,7 +152,7 @@ package protocol JournalTables: AnyObject {
     func failed(
         of selector: String, after first: JobID, before last: JobID, limit: Int
     ) throws(StoreFault) -> [JobID]
-    func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64?
+    func nextExpiry() throws(StoreFault) -> Int64?
     func listInTurn(_ queue: QueueName, in span: JobSpan, limit: Int) throws(StoreFault) -> [Job]
     func listInTurn(
         _ queue: QueueName, in span: JobSpan, limit: Int, searched: inout JobID,

@@ -84,7 +84,7 @@ package struct Recovering {
         recovery.queues = try store.queues()
         recovery.part = try recoveryCounter.next(store)
         recovery.schedules = try store.schedules()
-        recovery.nextExpiry = try store.nextExpiry(after: .min)
+        recovery.nextExpiry = try store.nextExpiry()
         recovery.pausedThreads = try store.pausedThreads()
     }
 

@@ -87,9 +87,7 @@ struct `A database with a long transaction` {
     /// Makes the tables, and opens a transaction that sees their rows of now.
     private func holdSnapshot(of reopened: ReopenedDatabase) throws -> SQLSession {
         try reopened.open(serving: ["echo"]).0.close(nextNumber: 1)
-        let session = try SQLSession(at: reopened.address)
-        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
-        return session
+        return try SQLSession.holdingSnapshot(at: reopened.address)
     }
 
     @Test(.timeLimit(.minutes(2)))

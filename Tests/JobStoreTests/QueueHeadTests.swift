@@ -29,8 +29,7 @@ extension `A database with shared threads` {
         let a = try open("a")
         for thread in ["mail", "quiet"] { _ = try a.take(thread, from: 1) }
         try a.end([a.accept("quiet")])
-        let session = try SQLSession(at: address)
-        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        let session = try SQLSession.holdingSnapshot(at: address)
         for _ in 0..<41 { try a.end(a.accept(1_000, "mail")) }
         let id = try a.accept("mail")
         try lose(a)
@@ -50,8 +49,7 @@ extension `A database with shared threads` {
     func `takes a thread without a look at delayed jobs that ended under one`() throws {
         let a = try open("a")
         _ = try a.take("mail", from: 1)
-        let session = try SQLSession(at: address)
-        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        let session = try SQLSession.holdingSnapshot(at: address)
         let wall = WallTime.system
         var due: Int64 = 0
         for _ in 0..<21 {
@@ -86,8 +84,7 @@ extension `A database with shared threads` {
     func `looks for expired jobs without a look at those that ended under one`() throws {
         let a = try open("a")
         _ = try a.take("mail", from: 1)
-        let session = try SQLSession(at: address)
-        try session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        let session = try SQLSession.holdingSnapshot(at: address)
         /// Accepts a job that expires so long after a moment near 1970.
         func accept(expires milliseconds: Int64) throws -> JobID {
             var options = JobOptions()

@@ -24,6 +24,14 @@ package final class SQLSession {
         self.output = output
     }
 
+    /// Begins a session whose open transaction sees the jobs of now: the server keeps their rows.
+    package static func holdingSnapshot(at address: String) throws -> SQLSession {
+        let session = try SQLSession(at: address)
+        try session.run(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM workerd.jobs")
+        return session
+    }
+
     /// Sends statements or commands of psql; their rows stay unread until `run` or `end`.
     package func send(_ text: String) throws {
         try input.write(everything: Array("\(text)\n".utf8))

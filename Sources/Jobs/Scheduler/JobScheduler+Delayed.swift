@@ -18,20 +18,13 @@ extension JobScheduler {
         job.release = nil
     }
 
-    /// The moments of jobs have come: of those with one moment, the smallest number is first.
+    /// Releases jobs whose moment has come, or whose buffer is fired.
+    ///
+    /// Jobs of one moment are released in the order of their numbers.
     mutating func release(_ jobs: [JobEntry]) {
-        guard jobs.count > 1 else { return jobs.forEach { release($0) } }
-        let inTurn = jobs.sorted {
-            (($0.job.dueAt ?? 0), $0.id) < (($1.job.dueAt ?? 0), $1.id)
-        }
+        let inTurn = jobs.sorted { ($0.job.dueAt ?? 0, $0.id) < ($1.job.dueAt ?? 0, $1.id) }
         for job in inTurn { becomeDue(job) }
         for job in inTurn { if let queue = job.queue { offerLine(of: queue) } }
-    }
-
-    /// The moment of a job has come, or its buffer is released.
-    private mutating func release(_ job: JobEntry) {
-        becomeDue(job)
-        if let queue = job.queue { offerLine(of: queue) }
     }
 
     private mutating func becomeDue(_ job: JobEntry) {
@@ -175,8 +168,8 @@ extension JobScheduler {
         // Jobs of a stopped member stay collected: a release could only refuse them.
         let stopped = Set(group.memberNames.filter { environment.isStopped($0, of: group) })
         let released = takeBuffered(thread, of: group, except: stopped)
-        let count = released.count
         release(released)
+        let count = released.count
         let addressed = ownedQueues(addressedBy: thread, of: group)
         fire(
             ReleaseBatch(

@@ -136,7 +136,8 @@ extension JobScheduler {
             let claimed = claimedQueues(of: thread)
             for queue in claimed { queue.claim() }
             if let taken = jobs.taken {
-                // Else they are known here, with the jobs that were accepted since that was asked.
+                // A thread that was only released here is counted, with the jobs accepted since the
+                // claim was asked.
                 if hasForgotten { count(taken, claimed) }
                 take(taken)
             }

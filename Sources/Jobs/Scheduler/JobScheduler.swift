@@ -106,20 +106,18 @@ package struct JobScheduler: ~Copyable {
 
     /// Does all that is due now.
     package mutating func advance() {
-        while let first = alarms.popDue(at: now.monotonic) {
-            var due: [JobEntry] = []
-            var alarm: Alarms.Alarm? = first
-            while let next = alarm {
-                if case .release(let job) = next { due.append(job) } else { ring(next) }
-                alarm = alarms.popDue(at: now.monotonic)
-            }
+        var due: [JobEntry] = []
+        repeat {
+            due.removeAll()
+            while let alarm = alarms.popDue(at: now.monotonic) { ring(alarm, &due) }
             release(due)
-        }
+        } while !due.isEmpty
     }
 
-    private mutating func ring(_ alarm: Alarms.Alarm) {
+    /// - Parameter due: gets the job whose moment has come.
+    private mutating func ring(_ alarm: Alarms.Alarm, _ due: inout [JobEntry]) {
         switch alarm {
-        case .release(let job): release([job])
+        case .release(let job): due.append(job)
         case .expiry(let job): expire(job)
         case .parkedExpiry: findExpiredNow()
         case .patience(let id, let reply, let milliseconds):

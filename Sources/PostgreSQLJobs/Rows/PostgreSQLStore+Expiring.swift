@@ -30,11 +30,11 @@ extension PostgreSQLStore {
     /// The time at which the next waiting job expires; nil if there is none.
     ///
     /// It looks at all jobs that have expired and begun under the oldest open transaction.
-    func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64? {
+    func nextExpiry() throws(StoreFault) -> Int64? {
         let next = try withPatience { () throws(StoreFault) in
-            try nextExpiry(after: moment, through: .max)
+            try nextExpiry(after: .min, through: .max)
         }
-        if moment == .min { expirySearch.found(first: next ?? .max) }
+        expirySearch.found(first: next ?? .max)
         return next
     }
 
@@ -59,14 +59,12 @@ extension PostgreSQLStore {
         at moment: Int64, after place: DueKey, limit: Int
     ) throws(StoreFault) -> ExpiringJobs {
         var found = ExpiringJobs()
-        if place == .first, expirySearch.start == nil {
-            found.places = try withPatience { () throws(StoreFault) in
-                try expired(at: moment, after: place, limit: limit)
-            }
-        } else {
-            let start = DueKey(dueAt: expirySearch.start ?? .min, id: JobID(0))
-            found.places = try expired(at: moment, after: max(place, start), limit: limit)
+        let start = max(place, DueKey(dueAt: expirySearch.start ?? .min, id: JobID(0)))
+        let search = { () throws(StoreFault) in
+            try self.expired(at: moment, after: start, limit: limit)
         }
+        // From the first job on, it may have to look at millions.
+        found.places = start == .first ? try withPatience(search) : try search()
         if place == .first {
             // They expire again until they have ended.
             expirySearch.found(first: found.places.first?.dueAt ?? moment)

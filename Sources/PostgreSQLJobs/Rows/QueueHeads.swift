@@ -131,34 +131,39 @@ extension PostgreSQLStore {
     ///   - threads: the number of the parameter that has the names of the threads.
     ///   - limit: the number of the parameter that limits the jobs of a queue; NULL for no limit.
     static func inTurn(_ columns: String, of threads: Int, limit: Int) -> String {
-        """
-        SELECT job.* FROM unnest($\(threads)::text[]) AS name
-            LEFT JOIN workerd.queue_heads AS head ON head.thread = name
-            CROSS JOIN generate_series(0, 2) AS lane
-            CROSS JOIN LATERAL (
-                SELECT \(columns) FROM workerd.jobs
-                WHERE \(isBehind("name", "lane::smallint", ">=", "coalesce(head.number, 0)"))
-                ORDER BY priority, id LIMIT $\(limit)::bigint) AS job
-        """
+        ofQueues(
+            columns, threads, limit,
+            where: isBehind("name", "lane::smallint", ">=", "coalesce(head.number, 0)"),
+            "priority, id")
     }
 
     /// The rows of delayed jobs, each queue's from the moment of its head on.
     ///
-    /// The parameters are those of `inTurn`.
-    ///
-    /// - Parameter condition: another one that the rows meet.
+    /// - Parameters:
+    ///   - threads, limit: as for `inTurn`.
+    ///   - condition: a further condition for the rows.
     static func delayed(
         _ columns: String, of threads: Int, limit: Int, where condition: String = "true"
+    ) -> String {
+        let isBehindHead = """
+            held = 1 AND thread = name AND priority = lane::smallint
+                AND due_at >= coalesce(head.due, 0)
+            """
+        return ofQueues(
+            columns, threads, limit, where: "\(isBehindHead) AND \(condition)", "due_at, id")
+    }
+
+    /// The rows of jobs of each queue: `name` is its thread, `lane` its priority, `head` its head.
+    private static func ofQueues(
+        _ columns: String, _ threads: Int, _ limit: Int, where condition: String, _ order: String
     ) -> String {
         """
         SELECT job.* FROM unnest($\(threads)::text[]) AS name
             LEFT JOIN workerd.queue_heads AS head ON head.thread = name
             CROSS JOIN generate_series(0, 2) AS lane
             CROSS JOIN LATERAL (
-                SELECT \(columns) FROM workerd.jobs
-                WHERE held = 1 AND thread = name AND priority = lane::smallint
-                    AND due_at >= coalesce(head.due, 0) AND \(condition)
-                ORDER BY due_at, id LIMIT $\(limit)::bigint) AS job
+                SELECT \(columns) FROM workerd.jobs WHERE \(condition)
+                ORDER BY \(order) LIMIT $\(limit)::bigint) AS job
         """
     }
 

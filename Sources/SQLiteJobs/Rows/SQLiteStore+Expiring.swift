@@ -5,7 +5,9 @@ package import Jobs
 
 extension SQLiteStore {
     /// The time at which the next waiting job expires; nil if there is none.
-    package func nextExpiry(after moment: Int64 = .min) throws(StoreFault) -> Int64? {
+    package func nextExpiry() throws(StoreFault) -> Int64? { try nextExpiry(after: .min) }
+
+    private func nextExpiry(after moment: Int64) throws(StoreFault) -> Int64? {
         let rows = try cached(
             """
             SELECT min(expires_at) FROM jobs

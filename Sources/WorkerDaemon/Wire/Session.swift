@@ -195,7 +195,6 @@ final class Session {
     func setVersion(_ version: ProtocolVersion) {
         replyVersions.change(to: version, from: nextSlot, first: firstSlot)
         links?.follow()
-        if version == .two { endPushes() }
     }
 
     /// Tells the client nothing more that it does not ask for.
