@@ -49,38 +49,64 @@ package enum JSONText {
     /// Text is UTF-8 without control characters but tab and line ends. So a string takes at most
     /// twice as many bytes.
     private static func append(_ bytes: [UInt8], to output: inout [UInt8]) {
-        let isText =
-            bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (9...10).contains($0) || $0 == 13 }
-            && (try? UTF8Span(validating: bytes.span)) != nil
-        guard !isText else { return appendString(bytes, to: &output) }
+        guard !isText(bytes) else { return appendString(bytes, to: &output) }
         output += "{\"base64\":\"".utf8
         Base64.append(bytes, to: &output)
         output += "\"}".utf8
     }
 
     static func append(_ text: String, to output: inout [UInt8]) {
-        appendString(text.utf8, to: &output)
+        appendString(Array(text.utf8), to: &output)
     }
 
-    private static func appendString(
-        _ text: some Collection<UInt8>, to output: inout [UInt8]
-    ) {
+    private static func isText(_ bytes: [UInt8]) -> Bool {
+        let isPlain = isPlain
+        // Counted by hand, here and below: a result has millions of bytes, and an iterator costs
+        // ten times as much where nothing is inlined.
+        var index = 0
+        while index < bytes.count {
+            // Other control characters have no short escape.
+            guard isPlain[Int(bytes[index])] || escape(bytes[index]).utf8.count == 2 else {
+                return false
+            }
+            index += 1
+        }
+        return (try? UTF8Span(validating: bytes.span)) != nil
+    }
+
+    /// Whether each byte stands for itself in a string.
+    private static let isPlain = (0...255).map { (byte: UInt8) in
+        byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+
+    /// The characters that stand for a byte that is not plain.
+    private static func escape(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "\""): "\\\""
+        case UInt8(ascii: "\\"): "\\\\"
+        case 0x09: "\\t"
+        case 0x0A: "\\n"
+        case 0x0D: "\\r"
+        default: "\\u00" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+    }
+
+    /// Appends a string, each stretch of plain bytes at once.
+    private static func appendString(_ text: [UInt8], to output: inout [UInt8]) {
+        let isPlain = isPlain
         output.reserveCapacity(output.count + text.count + 2)
         output.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                output.append(UInt8(ascii: "\\"))
-                output.append(byte)
-            case 0x0A: output += "\\n".utf8
-            case 0x0D: output += "\\r".utf8
-            case 0x09: output += "\\t".utf8
-            case 0..<0x20, 0x7F:
-                let digits = String(byte, radix: 16)
-                output += "\\u00\(byte < 16 ? "0" : "")\(digits)".utf8
-            default: output.append(byte)
+        var (start, index) = (0, 0)
+        while index < text.count {
+            let byte = text[index]
+            if !isPlain[Int(byte)] {
+                output += text[start..<index]
+                output += escape(byte).utf8
+                start = index + 1
             }
+            index += 1
         }
+        output += text[start...]
         output.append(UInt8(ascii: "\""))
     }
 }

@@ -64,6 +64,24 @@ import WorkerDaemon
         #expect(text(.simpleString("\u{1}")) == "\"\\u0001\"")
     }
 
+    @Test func `is read as what was written, for each character wherever it stands`() throws {
+        for scalar in (0...0x2FF).compactMap(Unicode.Scalar.init) {
+            let character = String(Character(scalar))
+            for written in [
+                character, "a\(character)b", "\(character)\(character)", "a\(character)",
+            ] {
+                #expect(
+                    try JSONReader.read(Array(text(.simpleString(written)).utf8))
+                        == .string(written))
+                let isText =
+                    scalar.value >= 0x20 && scalar.value != 0x7F
+                    || [9, 10, 13].contains(scalar.value)
+                let bulk = try JSONReader.read(Array(text(.bulk(Array(written.utf8))).utf8))
+                #expect((bulk == .string(written)) == isText)
+            }
+        }
+    }
+
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
         ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
