@@ -34,7 +34,7 @@ package struct ThreadAssignment: Sendable, Equatable {
             for thread in node.threads where able[thread]?.last != self.nodes.count {
                 able[thread, default: []].append(self.nodes.count)
             }
-            self.nodes.append(Node(seat: seat, hash: Self.hash(Array(node.name.utf8) + [0])))
+            self.nodes.append(Node(seat: seat, hash: NameHash.of(Array(node.name.utf8) + [0])))
         }
         guard !self.nodes.isEmpty else { return }
         let threads = threads.sorted()
@@ -85,16 +85,9 @@ package struct ThreadAssignment: Sendable, Equatable {
         return able.count { $0 == best || (score(of: $0, for: thread), $0) > ownScore }
     }
 
-    /// - Source: FNV-1a, www.isthe.com/chongo/tech/comp/fnv.
-    private static func hash(
-        _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xcbf2_9ce4_8422_2325
-    ) -> UInt64 {
-        bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
-    }
-
     /// The score of a node for a thread; the last step is that of splitmix64.
     private func score(of place: Int, for thread: String) -> UInt64 {
-        var hash = Self.hash(thread.utf8, after: nodes[place].hash)
+        var hash = NameHash.of(thread.utf8, after: nodes[place].hash)
         hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
         hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
         return hash ^ hash >> 31

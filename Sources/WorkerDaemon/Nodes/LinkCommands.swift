@@ -7,11 +7,16 @@ internal import Wording
 enum LinkCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "link", 3...3, .connection, .anyUser, usage: "secret user",
-            "For other nodes with this store: gives the connection the rights of a user. Answers "
-                + "with the connection's number.",
+            "link", 2...3, .connection, .anyUser, usage: "secret user | THREADS [pool]",
+            "For other nodes with this store: gives the connection the rights of a user, and "
+                + "answers with its number; or tells the sum of the threads that are served here.",
             permission: .unauthenticatedNode, execute: link)
     ]
+
+    /// Asks for the sum of the threads that a node serves, or of the slots of a pool among them.
+    static func sum(of pool: String?) -> Command {
+        Command((["LINK", "THREADS"] + (pool.map { [$0] } ?? [])).map { Array($0.utf8) })
+    }
 
     private static func link(
         _ service: Service, _ session: Session, _ command: Command
@@ -22,6 +27,10 @@ enum LinkCommands {
         guard let owners = service.owners else {
             throw WireError(.err, "LINK is for nodes that work together: this daemon works alone")
         }
+        if session.isLink, command.matches(1, "THREADS") {
+            return .integer(owners.servedSum(of: command.count > 2 ? command.text(at: 2) : nil))
+        }
+        guard command.count == 3 else { throw WireError(.err, "LINK needs a secret and a user") }
         guard PasswordGate.isEqual(command.bytes(at: 1), Array(owners.linkSecret.utf8)) else {
             service.warningOfLinks.happened(from: session.ends.client)
             session.closeWhenAnswered()

@@ -266,6 +266,19 @@ extension Service {
     private func allLinks(
         _ command: Command, _ session: Session, to nodes: [StoreNode]
     ) throws(WireError) -> [NodeLink]? {
+        let (found, missing) = try openLinks(of: session, to: nodes)
+        guard let missing else {
+            links(of: session).noteWayFound()
+            return found
+        }
+        _ = try way(to: missing, command, session, for: NodeLink.partPatience)
+        return nil
+    }
+
+    /// The open links to other nodes, and the first node without one: that is connected to.
+    func openLinks(
+        of session: Session, to nodes: [StoreNode]
+    ) throws(WireError) -> (found: [NodeLink], missing: StoreNode?) {
         var (found, missing): ([NodeLink], StoreNode?) = ([], nil)
         for node in nodes.sorted(by: { $0.id < $1.id }) {
             if case .open(let link) = try links(of: session).way(to: node) {
@@ -274,12 +287,7 @@ extension Service {
                 missing = missing ?? node
             }
         }
-        guard let missing else {
-            links(of: session).noteWayFound()
-            return found
-        }
-        _ = try way(to: missing, command, session, for: NodeLink.partPatience)
-        return nil
+        return (found, missing)
     }
 
     /// Executes a command here, whose answer is a part of another one.
@@ -310,6 +318,11 @@ extension Service {
             let nodes = nodes(for: command, merge, session, owners)
             guard let links = try allLinks(command, session, to: nodes) else { return }
             if found.access.mayBeLogged { noteOperation(command, found, session) }
+            guard case .threads = merge else {
+                let pool = pool(of: command, merge, session)
+                AllNodesAnswer(command, merge, pool: pool, session, self, owners).ask(links)
+                return
+            }
             gather([(nil, command)] + links.map { ($0, command) }, session) {
                 [unowned self, unowned session] in
                 merge.merge($0, of: links.map(\.node), command, self, session.user)
@@ -352,15 +365,18 @@ extension Service {
     /// The other nodes that get a command for all nodes.
     ///
     /// A command that lists the jobs of a pool goes to the nodes that serve the pool.
-    private func nodes(
+    func nodes(
         for command: Command, _ merge: NodeMerge, _ session: Session, _ owners: any ThreadOwners
     ) -> [StoreNode] {
+        pool(of: command, merge, session).map { others(serving: $0, owners) } ?? owners.others
+    }
+
+    /// The pool whose jobs a command lists; nil if it is about all threads.
+    private func pool(of command: Command, _ merge: NodeMerge, _ session: Session) -> String? {
         switch merge {
         case .jobs, .failures:
-            let arguments = try? JobsArguments(command, self, session.user)
-            guard let pool = arguments?.conditions.thread else { return owners.others }
-            return others(serving: pool, owners)
-        default: return owners.others
+            (try? JobsArguments(command, self, session.user))?.conditions.thread
+        default: nil
         }
     }
 

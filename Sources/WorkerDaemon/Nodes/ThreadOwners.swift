@@ -41,6 +41,9 @@ protocol ThreadOwners: AnyObject {
     /// The threads, pools and slots in the configurations of this node and the others.
     var known: KnownThreads { get }
 
+    /// The threads, pools and slots whose commands are executed here.
+    var open: Set<String> { get }
+
     /// How many jobs wait for threads and pools that no node can run, as of a minute ago at most.
     var forsakenJobCounts: [String: Int] { get }
 

@@ -26,6 +26,8 @@ extension Session {
         static let held = Pauses(rawValue: 2)
         /// Another node reads no more of the commands that this session sends it.
         static let links = Pauses(rawValue: 4)
+        /// A command for all threads is not answered yet.
+        static let allNodes = Pauses(rawValue: 8)
     }
 
     /// An answer on its way to the client.

@@ -35,6 +35,8 @@ final class TestOwners: ThreadOwners {
         self.loop = loop
     }
 
+    var open: Set<String> { Set(owners.filter { $0.value == .here }.keys) }
+
     func owner(of group: String) -> ThreadOwner { owners[group] ?? .nobody }
 
     func close() {}
