@@ -129,6 +129,17 @@ public final class JobContext: Sendable {
         runner.job(self, selector, in: turn)
     }
 
+    /// Ends the job, as a worker in another process has done it without a thread.
+    ///
+    /// - Parameter since: when the worker got the job, in Unix milliseconds.
+    /// - Returns: nil if it does not wait any more.
+    /// - Thread: the driver's.
+    func endUnserved(_ outcome: Outcome, _ retry: RetryWish, since: Int64) -> Completion? {
+        guard withdraw() else { return nil }
+        retract()
+        return runner.endUnserved(self, outcome, retry, since: since)
+    }
+
     /// Notes its place in the queue of its pool.
     ///
     /// - Thread: the driver's.

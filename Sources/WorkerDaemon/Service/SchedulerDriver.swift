@@ -153,9 +153,11 @@ final class SchedulerDriver {
             (job.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
         }
-        exchange.noteHolder = { [store] remote, holder in
-            guard remote.isStored else { return }
-            store.noteHolder(remote.context.id, attempt: remote.context.attempt, holder)
+        exchange.noteHolder = { [store] context, holder in
+            guard context.isStored else { return }
+            store.noteHolder(context.id, attempt: context.attempt, holder)
+        }
+        exchange.attempt = { [unowned self] id in scheduler.book.active(id)?.attempt as? JobContext
         }
         exchange.noteCompletion = { [unowned self] completion in
             end(completion)
@@ -426,7 +428,10 @@ final class SchedulerDriver {
         guard runner != nil else { return }
         do throws(SubmitError) {
             let key = context.details.options.key.map { SubmitKey($0) }
-            let priority = context.details.priority.submitPriority
+            let isInherited =
+                !exchange.inherited.isEmpty && exchange.inherited[job.id] != nil
+            // Its worker may be at it: nothing of its thread goes before it.
+            let priority = isInherited ? .high : context.details.priority.submitPriority
             let (ticket, owed): (WorkerPool.Ticket, WorkerPool.OwedWake?)
             if case .worker(let selector) = context.handler.kind {
                 (ticket, owed) = try context.group.pool.submitOwingWake(
@@ -440,6 +445,7 @@ final class SchedulerDriver {
             }
             context.note(ticket)
             if let owed { owe(owed) }
+            if isInherited { exchange.noteOffered(job.id) }
         } catch {
             // The thread was stopped between the look and the submit.
             input { $0.refused(job) }

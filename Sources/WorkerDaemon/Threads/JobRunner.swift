@@ -50,6 +50,18 @@ final class JobRunner: Sendable {
         failures = FailureLog(log)
     }
 
+    /// The end of a job that no thread has served.
+    func endUnserved(
+        _ job: JobContext, _ outcome: Outcome, _ retry: RetryWish, since startedAt: Int64
+    ) -> Completion {
+        if job.isStored, case .done(let result) = outcome {
+            _ = store.noteDone(job.id, attempt: job.attempt, result: result)
+        }
+        let member = job.group.member(named: job.details.thread) ?? job.group.members[0]
+        return job.group.completion(
+            of: job, outcome, retry, on: member, since: startedAt, failures)
+    }
+
     /// Whether no other daemon can have the jobs of the store by now.
     var isStoreTrusted: Bool { store.isTrusted }
 

@@ -186,19 +186,28 @@ final class WorkerGroup: Sendable {
             remote?.isEndMarked.store(isMarked, ordering: .releasing)
         }
         member.current.withLock { $0 = nil }
+        return completion(
+            of: job, outcome, remote?.retry ?? .asPlanned, on: member, since: startedAt, failures)
+    }
+
+    /// The end of a job, counted for a member.
+    func completion(
+        of job: JobContext, _ outcome: Outcome, _ retry: RetryWish, on member: Member,
+        since startedAt: Int64, _ failures: FailureLog
+    ) -> Completion {
         switch outcome.state {
         case .done: member.doneCount.add(1, ordering: .relaxed)
         case .failed:
             member.failedCount.add(1, ordering: .relaxed)
             failures.note(
-                job, outcome, isFinal: remote?.retry == .never, on: member.name,
+                job, outcome, isFinal: retry == .never, on: member.name,
                 at: clocks.loop.now())
         default: break
         }
         return Completion(
             job: JobID(job.id), attemptNumber: job.attempt, outcome: outcome,
             thread: member.name, startedAt: startedAt,
-            endedAt: clocks.wall.unixMilliseconds(), retry: remote?.retry ?? .asPlanned)
+            endedAt: clocks.wall.unixMilliseconds(), retry: retry)
     }
 
     /// A member's thread has let go of a job that it has not ended.

@@ -51,7 +51,7 @@ extension WorkerExchange {
         let isDone = completion?.outcome.state == .done
         let end = completion != nil && delivery.end?.isDone == isDone ? delivery.end : nil
         // An end with a result is marked itself.
-        if !isDone { noteHolder(delivery.remote, nil) }
+        if !isDone { noteHolder(delivery.remote.context, nil) }
         leave(delivery, end)
         // Before the answer: a worker that asks for the next job finds it.
         goOn(after: delivery.remote)
@@ -97,7 +97,7 @@ extension WorkerExchange {
 
     /// A delivery is over, and its job waits again.
     func letGo(of delivery: Delivery, _ end: RemoteEnd?) {
-        noteHolder(delivery.remote, nil)
+        noteHolder(delivery.remote.context, nil)
         leave(delivery, end, isOver: false)
     }
 
@@ -133,7 +133,7 @@ extension WorkerExchange {
         switch end {
         case .done(let result): finish(delivery, .done(result), .asPlanned)
         case .failed(let reason, let retry):
-            finish(delivery, outcome(of: delivery.remote, reason), retry)
+            finish(delivery, outcome(of: delivery.remote.context, reason), retry)
         case .givenBack(let milliseconds): giveBack(delivery, afterMilliseconds: milliseconds)
         }
     }
@@ -149,15 +149,15 @@ extension WorkerExchange {
     }
 
     /// How a failed attempt has ended: one that was asked to stop has obeyed.
-    func outcome(of remote: RemoteJob, _ reason: String) -> Outcome {
-        if remote.context.isCancelRequested { return .cancelled }
-        return remote.context.isOverTime ? .timedOut : .failed(reason: reason)
+    func outcome(of context: JobContext, _ reason: String) -> Outcome {
+        if context.isCancelRequested { return .cancelled }
+        return context.isOverTime ? .timedOut : .failed(reason: reason)
     }
 
     private func giveBack(_ delivery: Delivery, afterMilliseconds milliseconds: Int) {
         let remote = delivery.remote
         if remote.context.isCancelled {
-            return finish(delivery, outcome(of: remote, "it was given back"), .asPlanned)
+            return finish(delivery, outcome(of: remote.context, "it was given back"), .asPlanned)
         }
         letGo(of: delivery, delivery.end)
         answer(delivery.waiting, nil)

@@ -55,7 +55,7 @@ extension WorkerExchange {
         let name = delivery.worker.name.map { " \($0)" } ?? ""
         log.warning("\(remote.context.title): its worker\(name) vanished, \(count) so far")
         if remote.context.isCancelled {
-            finish(delivery, outcome(of: remote, "its worker vanished"), .asPlanned)
+            finish(delivery, outcome(of: remote.context, "its worker vanished"), .asPlanned)
         } else if count >= remote.selector.lostCountMax {
             let times = count == 1 ? "once" : "\(count) times"
             finish(delivery, .failed(reason: "its worker vanished \(times)"), .never)

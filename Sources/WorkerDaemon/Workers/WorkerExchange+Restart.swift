@@ -1,6 +1,7 @@
 // Inherited jobs, which workers of an earlier run hold. Each is offered to its thread before all
 // others and goes on there, under the token that its worker knows, as if the daemon had not been
-// away. An end that the worker reports before is kept until then.
+// away. Where the thread is paused, or a pool's threads have other jobs, the worker ends its job
+// without a thread. An end that comes before the job is offered is kept until then.
 
 internal import Jobs
 internal import Kernel
@@ -77,6 +78,51 @@ extension WorkerExchange {
         if let said = held.end, said != end { throw refuse(held.id) }
         held.end = end
         held.waiting.append((reply, next))
+        endUnserved(held)
+    }
+
+    /// A job is offered to its threads: its worker may have ended it already.
+    func noteOffered(_ id: JobID) {
+        guard inherited[id]?.end != nil else { return }
+        let exchange = Confined(self, to: loop)
+        // Not amid the scheduler's effects.
+        loop.perform {
+            if let held = exchange.value.inherited[id] { exchange.value.endUnserved(held) }
+        }
+    }
+
+    /// Ends an attempt that no thread serves.
+    private func endUnserved(_ held: Inherited) {
+        guard let end = held.end, let context = attempt(held.id), context.isWaiting else { return }
+        switch end {
+        case .done(let result): finishUnserved(held, context, .done(result), .asPlanned)
+        case .failed(let reason, let retry):
+            finishUnserved(held, context, outcome(of: context, reason), retry)
+        case .givenBack(let milliseconds):
+            leave(held, context)
+            answer(held.waiting, nil)
+            rest(held.id, milliseconds)
+            noteGivenBack(held.id)
+        }
+    }
+
+    private func finishUnserved(
+        _ held: Inherited, _ context: JobContext, _ outcome: Outcome, _ retry: RetryWish
+    ) {
+        guard let completion = context.endUnserved(outcome, retry, since: held.holder.since)
+        else { return }
+        leave(held, context)
+        noteCompletion(completion)
+        confirm { [weak self] fault in self?.answer(held.waiting, fault) }
+    }
+
+    /// A worker of an earlier run holds a job no longer.
+    private func leave(_ held: Inherited, _ context: JobContext) {
+        inherited[held.id] = nil
+        held.lease?.end()
+        // An end with a result is marked itself.
+        if held.end?.isDone != true { noteHolder(context, nil) }
+        ended.append(held.holder.token, of: held.id, held.end)
     }
 
     /// Whether a TAKE is of a worker that will get its job of the earlier run.

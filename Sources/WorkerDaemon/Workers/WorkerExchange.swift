@@ -141,7 +141,7 @@ final class WorkerExchange {
     /// The second argument says whether its thread has begun it since the start of the daemon.
     var noteVanished: (JobID, Bool) -> Void = { _, _ in }
     /// Has the store keep which worker holds a job.
-    var noteHolder: (RemoteJob, JobHolder?) -> Void = { _, _ in }
+    var noteHolder: (JobContext, JobHolder?) -> Void = { _, _ in }
     /// Called for an attempt that a worker has ended.
     var noteCompletion: (Completion) -> Void = { _ in }
     /// Called for a job that has expired before a worker took it.
@@ -152,6 +152,8 @@ final class WorkerExchange {
     var trustTimeout: ThreadRunLoop.Timeout?
     /// Whether a job has neither ended nor been left to the store.
     var isActive: (JobID) -> Bool = { _ in true }
+    /// The attempt of a job that is offered to its threads.
+    var attempt: (JobID) -> JobContext? = { _ in nil }
     /// Whether the scheduler's effects are being carried out: jobs may be retracted by one of them.
     var isCarryingOut: () -> Bool = { false }
     /// Called for an attempt that no worker will take: its thread was stopped, or the daemon goes
@@ -404,7 +406,7 @@ final class WorkerExchange {
         let former = delivery.worker
         delivery.worker = taker.worker
         delivery.holder = Self.holder(taker.worker, delivery.holder.token, since: former.since)
-        noteHolder(delivery.remote, delivery.holder)
+        noteHolder(delivery.remote.context, delivery.holder)
         if let own = taker.request.own?.name, owners[own] == nil || owners[own] === former {
             owners[own] = taker.worker
         }

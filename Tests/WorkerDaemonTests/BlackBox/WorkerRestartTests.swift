@@ -81,23 +81,93 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func `may say so before the thread has the job`() throws {
+    @Test(.timeLimit(.minutes(2)), arguments: ["DONE", "FAIL", "GIVEBACK"])
+    func `end their jobs while the thread is paused`(word: String) throws {
         var held: Taken?
+        var behind = 0
         try withTwoLives(endedBy: .crash) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             _ = try client.perform("images", "resize", "1")
             held = try Taken.take(worker, "resize")
+            behind = try client.perform("images", "echo", "2")
             #expect(try client.call("PAUSE", "images").text == "OK")
         } _: { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
             let held = try #require(held)
-            try worker.send("DONE", .integer(held.id), .text(held.token), "one")
-            #expect(try worker.isSilent())
             #expect(try client.call("JOB", .integer(held.id))["waits-for"]?.text == "its worker")
+            let end: [CommandArgument] = word == "GIVEBACK" ? ["AFTER", 0] : ["one"]
+            let command = [.text(word), .integer(held.id), .text(held.token)] + end
+            for _ in 0..<2 {
+                try worker.send(TestClient.bytes(command))
+                #expect(try worker.reply().text == "OK")
+            }
+            #expect(try client.job(behind, "state").text == "waiting")
+            switch word {
+            case "DONE": #expect(try client.call("RESULT", .integer(held.id)).text == "one")
+            case "FAIL": #expect(try client.job(held.id, "state").text == "failed")
+            default: #expect(try client.job(held.id, "state").text == "waiting")
+            }
             #expect(try client.call("RESUME", "images").text == "OK")
-            #expect(try worker.reply().text == "OK")
-            #expect(try client.call("RESULT", .integer(held.id)).text == "one")
+            if word == "GIVEBACK" {
+                let again = try Taken.take(worker, "resize")
+                #expect(again.id == held.id && again.attempt == 1)
+                #expect(try again.ended(worker, "one").text == "OK")
+            }
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "2")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `keep the threads of their pool, and end their jobs if it has others`() throws {
+        var held: [Taken] = []
+        var waiting: [Int] = []
+        try withTwoLives(endedBy: .crash) { daemon in
+            let client = try daemon.connect()
+            for _ in 0..<2 {
+                _ = try client.perform("mail", "resize", "PRIORITY", "low", "1")
+                held.append(try Taken.take(try daemon.connect(), "resize"))
+            }
+            for _ in 0..<2 {
+                waiting.append(try client.perform("mail", "crop", "PRIORITY", "high", "2"))
+            }
+            // Each thread's own jobs go before those of its pool.
+            for thread: CommandArgument in ["mail/1", "mail/2"] {
+                _ = try client.perform(thread, "crop", "3")
+            }
+        } _: { daemon in
+            let client = try daemon.connect()
+            for held in held { #expect(try held.ended(client, "one").text == "OK") }
+            for _ in 0..<4 {
+                let next = try Taken.take(client, "crop")
+                #expect(try next.ended(client, "").text == "OK")
+            }
+            for id in waiting { #expect(try client.job(id, "state").text == "done") }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `keep the threads of their pool before jobs of a higher priority`() throws {
+        var held: [Taken] = []
+        var waiting: [Int] = []
+        try withTwoLives(endedBy: .crash) { daemon in
+            let client = try daemon.connect()
+            for _ in 0..<2 {
+                _ = try client.perform("mail", "resize", "PRIORITY", "low", "1")
+                held.append(try Taken.take(try daemon.connect(), "resize"))
+            }
+            for _ in 0..<2 {
+                waiting.append(try client.perform("mail", "echo", "PRIORITY", "high", "2"))
+            }
+        } _: { daemon in
+            let client = try daemon.connect()
+            for held in held {
+                try eventually("a thread has it") {
+                    try client.job(held.id, "state").text == "running"
+                }
+            }
+            for id in waiting { #expect(try client.job(id, "state").text == "waiting") }
+            for held in held { #expect(try held.ended(client, "one").text == "OK") }
+            for id in waiting { _ = try client.call("RESULT", .integer(id), "WAIT") }
         }
     }
 
