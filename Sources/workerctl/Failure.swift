@@ -93,8 +93,8 @@ extension Failure {
     }
 
     private static let passwordAdvice =
-        "--password-file FILE, with what the daemon's listen.passwordFile says, or a user's secret "
-        + "and --user NAME"
+        "--user default --password-file FILE, with what the daemon's listen.passwordFile says, or "
+        + "--user NAME with a user's secret"
 
     private static func advice(_ word: String, _ message: String, _ program: String) -> String? {
         switch word {

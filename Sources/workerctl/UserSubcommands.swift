@@ -92,7 +92,14 @@ enum UserSubcommands {
     private static func rotate(_ invocation: Invocation, _ path: String) throws(Failure) {
         let name = invocation.word(1)
         var text = try text(path, mayBeMissing: false)
-        let old = try user(name, of: text, path).digests.suffix(1)
+        let digests = try user(name, of: text, path).digests
+        guard digests.count < 2 || invocation.has(.finish) else {
+            throw failure(
+                "can't make another secret for '\(name)'",
+                "it has two already: clients that have the older one would be locked out",
+                try: "workerctl user rotate \(name) --finish, once all have the newer one")
+        }
+        let old = digests.suffix(1)
         let secret = invocation.has(.finish) ? nil : try newSecret()
         do throws(ConfigurationError) {
             try text.setSecrets(of: name, to: old + (secret.map { [$0.digest] } ?? []))
@@ -215,7 +222,7 @@ enum UserSubcommands {
     }
 
     private static func reason(_ error: ConfigurationError) -> String {
-        error.faults.map { "\($0.path): \($0.message)" }.joined(separator: "; ")
+        error.faults.map(\.description).joined(separator: "; ")
     }
 
     private static func failure(

@@ -77,10 +77,10 @@ extension JobError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unknownThread(let name): "there is no thread \(quoted(name))"
-        case .stoppedThread(let name): "thread \(name) has been stopped"
+        case .stoppedThread(let name): "thread \(PoolSlot.shown(name)) has been stopped"
         case .foreignThread(let name): "thread \(name) belongs to another workerd"
         case .leftForRestart(let id, let thread):
-            "thread \(thread) has been stopped: job \(id) runs after a restart"
+            "thread \(PoolSlot.shown(thread)) has been stopped: job \(id) runs after a restart"
         case .unknownSelector(let name): "there is no selector \(quoted(name))"
         case .unknownJob(let id): "there is no job \(id), or it ended too long ago to be kept"
         case .full(let reason, let seconds): "\(reason); try again in \(seconds) s"

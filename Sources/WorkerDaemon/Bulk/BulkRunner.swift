@@ -117,7 +117,10 @@ final class BulkRunner {
             end(run)
             return false
         }
-        run.page += rows.lazy.map(\.job).filter(run.order.means).map(\.id)
+        // A store that nodes share lists the jobs of all.
+        run.page += rows.lazy.map(\.job).filter { [driver] in
+            run.order.means($0) && driver.isOpen($0.slot)
+        }.map(\.id)
         run.listedCount += rows.count
         if let last = rows.last { run.span.goOn(behind: last.job.id) }
         return true

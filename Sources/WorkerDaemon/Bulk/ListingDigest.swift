@@ -13,11 +13,18 @@ protocol ListingDigest: AnyObject {
 /// Counts the jobs that an order means.
 final class JobCount: ListingDigest {
     private let order: BulkOrder
+    /// Whether the jobs of a thread are this node's.
+    private let isOwn: (String) -> Bool
     private var count = 0
 
-    init(_ order: BulkOrder) { self.order = order }
+    init(_ order: BulkOrder, isOwn: @escaping (String) -> Bool) {
+        self.order = order
+        self.isOwn = isOwn
+    }
 
-    func add(_ rows: [JobStatus]) { count += rows.count { order.means($0.job) } }
+    func add(_ rows: [JobStatus]) {
+        count += rows.count { order.means($0.job) && isOwn($0.job.slot) }
+    }
 
     var value: RESPValue {
         .map([

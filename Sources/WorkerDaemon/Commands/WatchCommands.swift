@@ -64,7 +64,7 @@ enum WatchCommands {
     }
 
     /// The jobs that are to be watched, and whether their output is.
-    private static func watchedJobs(
+    static func watchedJobs(
         _ command: Command
     ) throws(WireError) -> (ids: Set<JobID>, withOutput: Bool) {
         let last = command.count - 1

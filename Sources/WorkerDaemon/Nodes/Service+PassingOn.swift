@@ -224,6 +224,7 @@ extension Service {
         if session.conversation != nil { return try redirect(session, to: node) }
         let links = links(of: session)
         guard let link = try way(to: node, command, session) else { return }
+        links.noteWayFound()
         let isLogged = found.access.mayBeLogged
         if isLogged { noteOperation(command, found, session) }
         let takesJobs = found.name == "take" || found.name == "done" && command.count > 4
@@ -250,9 +251,7 @@ extension Service {
             return nil
         }
         switch try links.way(to: node) {
-        case .open(let link):
-            links.noteWayFound()
-            return link
+        case .open(let link): return link
         case .none(let reason):
             try links.hold(
                 command, for: .node(node.id),
@@ -412,7 +411,8 @@ extension Service {
     private func watch(
         _ command: Command, _ session: Session, _ owners: any ThreadOwners
     ) throws(WireError) {
-        let ids = WatchCommands.jobs(of: command) ?? []
+        let (jobs, withOutput) = try WatchCommands.watchedJobs(command)
+        let ids = jobs.sorted { $0.number < $1.number }
         var (own, byNode): ([JobID], [Int64: (link: NodeLink, ids: [JobID])]) = ([], [:])
         for id in ids {
             guard case .node(let node)? = try way(toJob: id, session, owners) else {
@@ -429,7 +429,7 @@ extension Service {
             byNode[node.id]?.ids.append(id)
         }
         links(of: session).noteWayFound()
-        let rest = ids.count + 1 < command.count ? [command.bytes(at: command.count - 1)] : []
+        let rest = withOutput ? [Array("OUTPUT".utf8)] : []
         func part(_ ids: [JobID]) -> Command {
             Command([command.bytes(at: 0)] + ids.map { Array("\($0.number)".utf8) } + rest)
         }

@@ -75,8 +75,15 @@ extension Service {
                 session.close("the rights of its user \(user.name) have changed")
                 continue
             }
+            if !user.hasRights(of: session.user) { endTake(of: session) }
             session.renew(user, atDoor: doorUser)
         }
+    }
+
+    /// Ends a TAKE that waits with null: the next one is asked for with other rights.
+    private func endTake(of session: Session) {
+        session.links?.round?.end()
+        _ = driver.exchange.unblock(session.number, withError: false)
     }
 
     /// Whether a client reads a stream or observes jobs.

@@ -166,11 +166,11 @@ extension ValueRule<[NamePattern]> {
 }
 
 extension ValueRule<[SecretDigest]> {
-    /// The digests of one or two secrets.
+    /// The digests of at most two secrets.
     fileprivate static var digests: ValueRule {
         let example = "9f86d081…"
         return ValueRule.list(
-            of: "SHA-256 digests", such: example, 1...UsersFile.secretCountMax
+            of: "SHA-256 digests", such: example, 0...UsersFile.secretCountMax
         ) { text, place -> SecretDigest? in
             if let digest = SecretDigest(hexadecimal: text) { return digest }
             place.report(

@@ -169,7 +169,7 @@ package struct JSONReader {
                 return valid
             case UInt8(ascii: "\\"):
                 text += bytes[runStart..<index]
-                text += try readEscape().utf8
+                text += UTF8.encode(try readEscape()) ?? UTF8.encodedReplacementCharacter
                 runStart = index
             case 0..<0x20: throw fault("a string has no control characters")
             default: index += 1
@@ -184,14 +184,14 @@ package struct JSONReader {
         UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
     ]
 
-    private mutating func readEscape() throws(JSONFault) -> String {
+    private mutating func readEscape() throws(JSONFault) -> Unicode.Scalar {
         index += 1
         guard let byte = next else { throw fault("a string is not closed") }
         index += 1
-        if let scalar = Self.escapes[byte] { return String(scalar) }
+        if let scalar = Self.escapes[byte] { return scalar }
         guard byte == UInt8(ascii: "u") else { throw fault("an unknown escape") }
         let unit = try readHex()
-        if let scalar = Unicode.Scalar(unit) { return String(scalar) }
+        if let scalar = Unicode.Scalar(unit) { return scalar }
         guard (0xD800..<0xDC00).contains(unit), skip("\\"), skip("u") else {
             throw fault("half of a surrogate pair")
         }
@@ -199,16 +199,25 @@ package struct JSONReader {
         guard (0xDC00..<0xE000).contains(low),
             let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
         else { throw fault("half of a surrogate pair") }
-        return String(scalar)
+        return scalar
+    }
+
+    private static func hexadecimalDigit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
+        default: nil
+        }
     }
 
     private mutating func readHex() throws(JSONFault) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else {
+            guard let digit = next.flatMap(Self.hexadecimalDigit) else {
                 throw fault("four hexadecimal digits were expected")
             }
-            value = value << 4 | UInt32(digit)
+            value = value << 4 | digit
             index += 1
         }
         return value

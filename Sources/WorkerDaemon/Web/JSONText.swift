@@ -60,49 +60,50 @@ package enum JSONText {
     }
 
     private static func isText(_ bytes: [UInt8]) -> Bool {
-        let isPlain = isPlain
+        let escapes = escapes
         // Counted by hand, here and below: a result has millions of bytes, and an iterator costs
         // ten times as much where nothing is inlined.
         var index = 0
         while index < bytes.count {
-            // Other control characters have no short escape.
-            guard isPlain[Int(bytes[index])] || escape(bytes[index]).utf8.count == 2 else {
-                return false
-            }
+            guard escapes[Int(bytes[index])] != hexadecimal else { return false }
             index += 1
         }
         return (try? UTF8Span(validating: bytes.span)) != nil
     }
 
-    /// Whether each byte stands for itself in a string.
-    private static let isPlain = (0...255).map { (byte: UInt8) in
-        byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-    }
+    private static let plain: UInt8 = 0
+    private static let hexadecimal = UInt8(ascii: "u")
 
-    /// The characters that stand for a byte that is not plain.
-    private static func escape(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "\""): "\\\""
-        case UInt8(ascii: "\\"): "\\\\"
-        case 0x09: "\\t"
-        case 0x0A: "\\n"
-        case 0x0D: "\\r"
-        default: "\\u00" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    /// For each byte the character behind the `\` that stands for it, or `plain`.
+    private static let escapes = {
+        var escapes = [UInt8](repeating: plain, count: 256)
+        for byte in Array(0..<0x20) + [0x7F] { escapes[byte] = hexadecimal }
+        for (byte, escape): (UInt8, Unicode.Scalar) in [
+            (0x09, "t"), (0x0A, "n"), (0x0D, "r"), (UInt8(ascii: "\""), "\""),
+            (UInt8(ascii: "\\"), "\\"),
+        ] {
+            escapes[Int(byte)] = UInt8(ascii: escape)
         }
-    }
+        return escapes
+    }()
 
     /// Appends a string, each stretch of plain bytes at once.
     private static func appendString(_ text: [UInt8], to output: inout [UInt8]) {
-        let isPlain = isPlain
+        let escapes = escapes
         output.reserveCapacity(output.count + text.count + 2)
         output.append(UInt8(ascii: "\""))
         var (start, index) = (0, 0)
         while index < text.count {
             let byte = text[index]
-            if !isPlain[Int(byte)] {
-                output += text[start..<index]
-                output += escape(byte).utf8
+            let escape = escapes[Int(byte)]
+            if escape != plain {
+                if start < index { output += text[start..<index] }
                 start = index + 1
+                output.append(UInt8(ascii: "\\"))
+                output.append(escape)
+                if escape == hexadecimal {
+                    output += "00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8
+                }
             }
             index += 1
         }

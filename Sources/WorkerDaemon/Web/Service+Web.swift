@@ -40,6 +40,7 @@ extension Service {
     /// Whether a request may go on: false if it has to wait for its turn, and is begun again then.
     private func admits(_ head: RequestHead, _ session: Session) throws(HTTPRefusal) -> Bool {
         let (route, _) = try WebRoute.find(head)
+        if !route.needsKey { try WebSite.checkSizeWithoutKey(head) }
         guard route.checksSite else { return true }
         // No browser comes through a Unix socket.
         if session.ends.process == nil { try web.check(head) }

@@ -23,6 +23,18 @@ struct WebSite {
         2 * payloadByteCountMax + 64 << 10
     }
 
+    /// The longest body of a request without a key; in base64, a ticket takes less than 100 bytes.
+    private static let byteCountMaxWithoutKey = 16 << 10
+
+    /// Refuses a large body of a client that has shown no key.
+    static func checkSizeWithoutKey(_ head: RequestHead) throws(HTTPRefusal) {
+        guard head.bodyByteCount > byteCountMaxWithoutKey else { return }
+        throw HTTPRefusal(
+            .contentTooLarge,
+            "the body has \(head.bodyByteCount) bytes, the limit is \(byteCountMaxWithoutKey) "
+                + "for what needs no key")
+    }
+
     /// Refuses a request that is meant for another server, or sent by a page of another one.
     func check(_ head: RequestHead) throws(HTTPRefusal) {
         guard names.contains(Self.name(of: head.host)) else {

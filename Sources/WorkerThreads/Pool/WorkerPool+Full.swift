@@ -53,11 +53,8 @@ extension WorkerPool {
         let keyed =
             request.delegated.map { PerformRequest.answered($0.with(key)) }
             ?? .answered(KeyedPerform(request, key: key, queues: queues))
-        let life: @Sendable (Int) -> LifeCycle = { [members] in
-            members[$0].core.life.withLock { $0 }
-        }
         return queues.board.withLock { board in
-            guard let member = board.bind(key, life: life) else { return .closed }
+            guard let member = board.bind(key, life: { life(of: $0) }) else { return .closed }
             let queue = PoolQueue.own(member: member)
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {

@@ -240,11 +240,28 @@ public final class WorkerPool: Sendable {
     /// A stop is visible at once, not only when the members have got round to it. Mostly it is the
     /// first one that says no.
     func isStopped(_ queue: PoolQueue) -> Bool {
-        threads.withAll { threads in
-            switch queue {
-            case .own(let member): threads[member].isStopped
-            case .shared: threads.allSatisfy { $0.isStopped }
-            }
+        guard threads.withAll({ Self.isStopped(queue, of: $0) }) else { return false }
+        while true {
+            let seen = threads.all
+            guard Self.isStopped(queue, of: seen) else { return false }
+            // A thread that was replaced meanwhile was stopped for that.
+            if threads.all.elementsEqual(seen, by: ===) { return true }
+        }
+    }
+
+    private static func isStopped(_ queue: PoolQueue, of threads: [WorkerThread]) -> Bool {
+        switch queue {
+        case .own(let member): threads[member].isStopped
+        case .shared: threads.allSatisfy { $0.isStopped }
+        }
+    }
+
+    /// The life of the thread that has a member's place.
+    func life(of member: Int) -> LifeCycle {
+        while true {
+            let thread = threads.all[member]
+            let life = thread.core.life.withLock { $0 }
+            if life.stop == nil || threads.all[member] === thread { return life }
         }
     }
 }

@@ -44,6 +44,8 @@ struct Doctor {
     private let figures: [String: String]?
     /// The daemons with its store; none if it does not tell.
     let nodes: [NodeDescription]
+    /// Why the daemon can't tell them, if its store is away.
+    private let storeFault: String?
     /// How the daemon answers.
     private let answer: Finding
     /// How far the daemon's clock was ahead of ours, in milliseconds, and how long its answer took.
@@ -65,7 +67,7 @@ struct Doctor {
             }
             let after = WallClock.unixMilliseconds()
             self.figures = figures
-            nodes = (try? client.nodes()) ?? []
+            (nodes, storeFault) = Self.nodes(client)
             let version = figures["workerd_version", default: "?"]
             answer =
                 version == Release.version
@@ -79,9 +81,20 @@ struct Doctor {
         } catch {
             figures = nil
             nodes = []
+            storeFault = nil
             clock = nil
             let failure = Failure(error, what: "no answer", program: program)
             answer = .fail("daemon", Self.noAnswer + failure.reason, try: failure.advice)
+        }
+    }
+
+    /// The daemons with its store, or why its store does not tell them.
+    private static func nodes(_ client: WorkerClient) -> ([NodeDescription], String?) {
+        do throws(WorkerClientError) {
+            return (try client.nodes(), nil)
+        } catch {
+            guard case .daemon("BUSY", let reason) = error else { return ([], nil) }
+            return ([], reason)
         }
     }
 
@@ -258,6 +271,9 @@ struct Doctor {
 
     private func store() -> [Finding] {
         guard let name = figures?["store"] else { return [] }
+        if let storeFault {
+            return [.fail("store", "\(name): \(storeFault)", try: "the daemon's log")]
+        }
         if hasDatabase { return [.ok("store", name)] }
         guard name.hasPrefix("/") else {
             return [

@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [["PAUSE", "pool"], ["CANCEL", "pool", "echo"]])
+    func `for all slots of a pool is refused if one node is not reached`(_ words: [String]) throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["pool": 0, "pool#1": 1, "pool#2": 2])
+            try nodes.closeDoors(2)
+            let client = try nodes.connect(0)
+            try client.send(TestClient.bytes(words.map { .text($0) }))
+            for _ in 0..<10 {
+                #expect(try client.isSilent())
+                nodes.advance(by: .milliseconds(500))
+            }
+            let reply = try client.reply()
+            #expect(reply.errorWord == "BUSY")
+            #expect(reply.errorMessage?.contains("node c is not reached") == true)
+        }
+    }
+
     @Test(
         .timeLimit(.minutes(2)),
         arguments: [["JOBS"], ["FAILURES"], ["SCHEDULES"], ["RETRY", "ALL", "echo"]])

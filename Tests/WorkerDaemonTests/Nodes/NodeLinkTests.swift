@@ -110,6 +110,23 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `watches a job once that is named twice`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let ids = try ["one", "two"].map { try client.perform(.text($0), "hold", "x") }
+            for id in ids { try client.waitUntil(id, is: "running") }
+            let (own, other) = (CommandArgument.integer(ids[0]), CommandArgument.integer(ids[1]))
+            for jobs in [[own, other, own], [other, own, other], [own, other, own, other]] {
+                try client.send(TestClient.bytes(["OBSERVE"] + jobs))
+                #expect(try client.reply() == .integer(2))
+                for _ in ids { guard case .push = try client.reply() else { throw Unexpected("") } }
+                #expect(try client.call("UNOBSERVE") == .integer(2))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `brings no push before the answer of all nodes`() throws {
         try withLinkedNodes(3) { nodes in
             try nodes.own(["pool": 2])

@@ -109,6 +109,29 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `has no part in BULK, which is about the node's own threads`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            for thread: CommandArgument in ["one", "one", "pool"] {
+                _ = try client.call("PAUSE", thread)
+                _ = try client.perform(thread, "echo", "x")
+            }
+            // As with a store that lists the jobs of all nodes.
+            _ = try nodes.figure(0) { service in
+                service.driver.isOpen = { $0 == "one" }
+                return 0
+            }
+            let count = try client.call("BULK", "CANCEL", "DRY", "SELECTOR", "echo")
+            #expect(count["count"] == .integer(2))
+            // The newest job is not its own, and takes no place among them.
+            let run = try client.call("BULK", "CANCEL", "LIMIT", 1, "SELECTOR", "echo")
+            let id = try #require(run["id"]?.integer)
+            let end = try client.call("BULK", "STATUS", .integer(id), "WAIT", 60_000)
+            #expect(end["found"] == .integer(1) && end["done"] == .integer(1))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `is an error if a node does not answer within two seconds`() throws {
         try withLinkedNodes { nodes in
             // It takes connections and says nothing.

@@ -55,6 +55,24 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func `comes in a small body`() throws {
+        try withUsers(Self.users) { doors in
+            func status(_ byteCount: Int) throws -> Int {
+                let client = try HTTPTestClient(doors.address)
+                try client.raw.send(
+                    text: "POST /api/session HTTP/1.1\r\nHost: localhost\r\n"
+                        + "Content-Type: application/json\r\nContent-Length: \(byteCount)\r\n\r\n"
+                        + (byteCount > 16 << 10 ? "" : String(repeating: " ", count: byteCount)))
+                return try client.response().status
+            }
+            // The larger ones are refused before the body is there.
+            for (byteCount, expected) in [(16_384, 400), (16_385, 413), (8_000_000, 413)] {
+                let found = try status(byteCount)
+                #expect(found == expected, "\(byteCount) bytes")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `and its key end with their user, and follow its rights, at a reload`() throws {
         let boss = TestUser("boss", ["operate"])

@@ -165,6 +165,23 @@ import WorkerDaemon
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `ends a TAKE that waits when a reload takes it away`() throws {
+        let (ann, boss) = (TestUser("ann", ["work"]), TestUser("boss", ["operate", "observe"]))
+        try withUsers([ann, boss], Self.setup) { doors in
+            let (worker, operator_) = (try doors.connect(as: ann), try doors.connect(as: boss))
+            try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it waits") { try operator_.figure("waiting_takes") == 1 }
+            try doors.daemon.scratch.writeUsers([ann, boss])
+            #expect(try operator_.call("RELOAD").errorWord == nil)
+            #expect(try worker.isSilent())
+            try doors.daemon.scratch.writeUsers([TestUser("ann", ["submit"]), boss])
+            #expect(try operator_.call("RELOAD").errorWord == nil)
+            #expect(try worker.reply() == .null)
+            #expect(try worker.call("TAKE", "FROM", "turn").errorWord == "NOPERM")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `is named by the refusal`() throws {
         try withUsers(Self.users) { doors in
             let client = try doors.connect(as: Self.users[0])

@@ -3,6 +3,7 @@
 import Kernel
 import RunLoopsTesting
 import Support
+import Synchronization
 import Testing
 import WorkerThreads
 
@@ -108,6 +109,40 @@ import WorkerThreads
         #expect(trace.all == ["held"])
         gate.open()
         old.join()
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [1, 2])
+    func `never makes the pool refuse what comes at the same moment`(count: Int) throws {
+        for _ in 0..<150 {
+            let pool = try WorkerPool(name: "mail", count: count)
+            let isOver = Atomic(false)
+            let sentCount = Atomic(0)
+            let refusals = Mutex<[SubmitError]>([])
+            let senders = try (0..<2).map { _ in
+                try TestThread(name: "sender") {
+                    while !isOver.load(ordering: .relaxed) {
+                        let number = sentCount.wrappingAdd(1, ordering: .relaxed).newValue
+                        do throws(SubmitError) {
+                            try pool.post(key: SubmitKey("\(number % 10)")) {}
+                        } catch {
+                            refusals.withLock { $0.append(error) }
+                        }
+                    }
+                }
+            }
+            func untilSent(_ more: Int) {
+                let goal = sentCount.load(ordering: .relaxed) + more
+                while sentCount.load(ordering: .relaxed) < goal { SystemThread.yield() }
+            }
+            untilSent(200)
+            try pool.replaceMember(named: count == 1 ? "mail" : "mail/1")
+            untilSent(200)
+            isOver.store(true, ordering: .relaxed)
+            for sender in senders { sender.join() }
+            #expect(refusals.withLock { $0 }.isEmpty)
+            pool.stop()
+            pool.join()
+        }
     }
 
     @Test(.timeLimit(.minutes(2)))
