@@ -110,7 +110,10 @@ private struct BulkArguments {
                 isDry = true
                 return index + 1
             } else if command.matches(index, "UPTO") {
-                upTo = min(upTo, try JobCommands.id(command, at: value("UPTO")))
+                // The count of a daemon without jobs says 0.
+                let place = try value("UPTO")
+                let isNone = command.matches(place, "0")
+                upTo = min(upTo, isNone ? JobID(0) : try JobCommands.id(command, at: place))
             } else if command.matches(index, "LIMIT") {
                 limit = try command.count(at: value("LIMIT"), "LIMIT", max: .max)
             } else {

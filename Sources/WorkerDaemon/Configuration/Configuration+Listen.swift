@@ -83,6 +83,12 @@ extension Configuration.Listen: ConfigurationSection {
         section.readProtection(ofTCP: tcp, into: &tls, &plaintext)
         section.read("passwordFile", into: &passwordFile, .passwordFile)
         section.section("http", into: &http)
+        if let unix, unix == http.unix {
+            section.report("http", "has the path of listen.unix: give each door its own")
+        }
+        if let tcp, tcp.port != 0, tcp == http.tcp {
+            section.report("http", "has the address of listen.tcp: give each door its own")
+        }
 
         if !section.has("unix"), !section.has("tcp") {
             section.report("unix", "is missing: \(Self.doorNeeded)")

@@ -82,7 +82,7 @@ final class AllNodesAnswer {
         let gathered = gathering(links, whenAll)
         service.executeHere(command, session, for: slot) { gathered.add($0, at: 0) }
         for (index, link) in links.enumerated() {
-            send(command, over: link) { gathered.add($0, at: index + 1) }
+            send(command, over: link) { gathered.add($0.part(of: link), at: index + 1) }
         }
     }
 

@@ -133,6 +133,12 @@ extension NodeMerge {
 }
 
 extension RESPValue {
+    /// The part of an answer that has come over a link: that node's end is not this one's.
+    func part(of link: NodeLink) -> RESPValue {
+        guard errorWord == WireError.Word.shuttingDown.rawValue else { return self }
+        return WireError(.busy, "node \(link.node.name) is going down").reply
+    }
+
     /// The sum of numbers; an error alone.
     static func sum(of parts: [RESPValue]) -> RESPValue {
         if let error = parts.first, error.errorWord != nil { return error }

@@ -403,7 +403,7 @@ extension Service {
             }
             links(of: session).send(
                 part.command, over: link,
-                for: .part(slot, isTimed: true) { gathered.add($0, at: place) })
+                for: .part(slot, isTimed: true) { gathered.add($0.part(of: link), at: place) })
         }
     }
 

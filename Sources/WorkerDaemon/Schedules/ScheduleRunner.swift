@@ -92,8 +92,9 @@ final class ScheduleEntry {
 
     /// Follows the clock if that has been set.
     func correct(at now: Int64) {
-        // Not a second time what has run already, if the clock was only put right.
-        progress.follow(clockAt: now, tolerance: cron == nil ? 0 : 3_600_000)
+        // Not a second time what has run already, if the clock was only put right, or if another
+        // node, whose clock is a little ahead, has made the last job.
+        progress.follow(clockAt: now, tolerance: cron == nil ? 1_000 : 3_600_000)
     }
 }
 
@@ -107,6 +108,8 @@ final class ScheduleRunner {
     /// How long after a run that could not be it is tried again at the latest, if there may be room
     /// by then.
     private static let retryMilliseconds: Int64 = 1_000
+    /// How long it waits for the commit by which it is given again.
+    private static let givingMilliseconds: Int64 = 20
     /// The most schedules looked at, and runs of one made, before others get a turn.
     private static let turnCountMax = 256
 
@@ -269,6 +272,10 @@ final class ScheduleRunner {
 
     private func run(_ entry: ScheduleEntry, at now: Int64) {
         crowded.remove(entry.definition.name)
+        // It is being given again, maybe back by another node, which has made later jobs of it.
+        guard driver.store.sharedSeat == nil || adding[entry.definition.name] == nil else {
+            return arm(entry, at: now + Self.givingMilliseconds)
+        }
         guard entry.unread == nil else { return resume(entry) }
         guard let found = found(for: entry, at: now) else { return arm(entry) }
         if entry.definition.overlap == .queue || entry.living.isEmpty || found.runs.isEmpty {

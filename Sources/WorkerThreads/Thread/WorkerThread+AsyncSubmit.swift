@@ -7,15 +7,16 @@ extension WorkerThread {
     /// Runs an asynchronous closure on the thread and returns its result.
     ///
     /// The closure begins once everything has run that was posted or submitted before with the same
-    /// priority or a higher one. It is part of the calling task and keeps its priority and its
-    /// task-local values. Between two of its steps, while it waits for something, the thread goes
-    /// on with other work. Code that the closure awaits runs on the thread unless it belongs to an
-    /// actor of its own.
+    /// priority or a higher one. Its first step comes behind the batch that the thread is at by
+    /// then, of at most 1,024 posts, and so also behind later ones. It is part of the calling task
+    /// and keeps its priority and its task-local values. Between two of its steps, while it waits
+    /// for something, the thread goes on with other work. Code that the closure awaits runs on the
+    /// thread unless it belongs to an actor of its own.
     ///
     /// If the task is cancelled before the closure's turn, this throws at once and the closure
-    /// never runs. Once begun, the closure learns of a cancellation as every task does. A stop of
-    /// the thread does not end a closure that has begun: its later steps run on the threads that
-    /// Swift's tasks share.
+    /// never runs. Once its turn has come, the closure learns of a cancellation as every task does.
+    /// A stop of the thread does not end a closure that has begun: its later steps run on the
+    /// threads that Swift's tasks share.
     ///
     /// - Parameters:
     ///   - priority: high before normal before low; equal ones in the order of submits.
@@ -65,9 +66,9 @@ extension WorkerThread {
 extension WorkerPool {
     /// Runs an asynchronous closure on a thread of the pool and returns its result.
     ///
-    /// The closure begins once its turn has come on the member that takes it, and stays on that
-    /// member. It is part of the calling task. While it waits for something, the member goes on
-    /// with other work, also of the same key.
+    /// The closure begins once its turn has come on the member that takes it, behind the batch that
+    /// this is at, of at most 256 items, and stays on that member. It is part of the calling task.
+    /// While it waits for something, the member goes on with other work, also of the same key.
     ///
     /// - Parameters:
     ///   - name: the pool's name or nil for any member, or the name of one member.

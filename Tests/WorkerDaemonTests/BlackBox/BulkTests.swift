@@ -52,6 +52,8 @@ import Testing
             #expect(try count(client, "CANCEL", "DRY", "mail") == 0)
             let dry = try client.call("BULK", "CANCEL", "DRY", "KEY", "odd")
             #expect(dry["count"]?.integer == 350 && dry["up-to"]?.integer == 701)
+            let none = try run(client, "CANCEL", "UPTO", 0, "KEY", "odd")
+            #expect(none["found"]?.integer == 0)
             // Accepted behind the count: not meant.
             let later = try client.perform("images", "echo", "KEY", "odd", "later")
             let first = try run(client, "CANCEL", "UPTO", 701, "KEY", "odd", "LIMIT", 10)

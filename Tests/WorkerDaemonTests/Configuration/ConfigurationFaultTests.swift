@@ -93,6 +93,26 @@ internal import WorkerDaemon
             ])
     }
 
+    @Test func `each door has a path or an address of its own`() {
+        let text = """
+            {
+              listen: {
+                unix: "/tmp/w", tcp: "127.0.0.1:7711", passwordFile: "/etc/passwd",
+                http: { unix: "/tmp/w", tcp: "127.0.0.1:7711" },
+              },
+              threads: { images: {} },
+            }
+            """
+        let doors = faults(text).filter { $0.hasPrefix("listen.http: has") }
+        #expect(
+            doors == [
+                "listen.http: has the path of listen.unix: give each door its own"
+                    + " (line 4, column 11)",
+                "listen.http: has the address of listen.tcp: give each door its own"
+                    + " (line 4, column 11)",
+            ])
+    }
+
     @Test(arguments: ["x", "co", "threads", "priority"])
     func `a key that is near to none is answered with all of them`(key: String) {
         #expect(

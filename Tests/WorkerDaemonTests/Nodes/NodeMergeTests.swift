@@ -152,6 +152,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `is BUSY if another node is going down`() throws {
+        try withLinkedNodes { nodes in
+            _ = try nodes.figure(1) { service in
+                service.driver.input { $0.refuse() }
+                return 0
+            }
+            let client = try nodes.connect(0)
+            let reply = try client.call("RETRY", "ALL", "echo")
+            #expect(reply.errorWord == "BUSY")
+            #expect(reply.errorMessage?.contains("node b is going down") == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `comes in its turn, behind answers that take longer`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
