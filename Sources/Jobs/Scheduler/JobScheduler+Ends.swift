@@ -131,9 +131,10 @@ extension JobScheduler {
 
     /// No worker takes a job any more: its thread was stopped, or the daemon goes down.
     ///
-    /// The jobs behind it in its order are left to the store with it: they must not overtake it.
+    /// The jobs behind it in its order go with it, to the store if they are stored: they must not
+    /// overtake it.
     package mutating func isLeftByWorkers(_ job: JobEntry) {
-        guard book.active(job.id) === job, job.isStored else { return refused(job) }
+        guard book.active(job.id) === job else { return }
         let orders = job.orders
         let followers = withdrawFollowers(of: job)
         let isLeft = withdrawAttempt(of: job)

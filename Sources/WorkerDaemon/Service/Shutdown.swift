@@ -167,6 +167,8 @@ final class Shutdown {
         else { return }
         isClosing = true
         leaveToWorkers()
+        // After a drain, nothing else tells the clients that wait for buffered jobs.
+        _ = driver.input { $0.keepParked() }
         let shutdown = Confined(self, to: loop)
         driver.confirm { fault in
             if let fault {

@@ -273,6 +273,19 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [["SHUTDOWN"], ["SHUTDOWN", "DRAIN"]])
+    func `clients that wait for a buffered job are told`(words: [String]) throws {
+        try withDaemon(.durable) { daemon in
+            let (client, other) = (try daemon.connect(), try daemon.connect())
+            let id = try #require(client.call("BUFFER", "images", "echo", "x").integer)
+            try client.send("RESULT", .integer(id), "WAIT")
+            #expect(try client.isSilent())
+            try other.send(TestClient.bytes(words.map { .text($0) }))
+            #expect(try client.reply().errorWord == "SHUTTINGDOWN")
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs all that waits, paused threads included`() throws {
         let setup = Setup(
