@@ -292,6 +292,7 @@ import Testing
         defer { daemon.kill() }
         let (client, worker) = (try daemon.connect(), try daemon.connect())
         let volatile = try client.perform("images", "slow", "VOLATILE", "x")
+        try eventually("its thread has it") { try client.figure("jobs_awaiting_workers") == 1 }
         let durable = try client.perform("mail", "slow", "y")
         let (first, second) = (
             try Taken.take(worker, "slow"), try Taken.take(try daemon.connect(), "slow")
