@@ -53,7 +53,7 @@ enum BulkCommands {
         let arguments = try BulkArguments(action, command, service, session.user)
         guard arguments.isDry else { return try service.bulk.begin(arguments.order).value }
         let order = arguments.order
-        digest(JobCount(order, isOwn: service.driver.isOpen), service, session) {
+        digest(JobCount(order, where: service.driver.isOpen), service, session) {
             order.listing(order.span, limit: .max, $0)
         }
         return nil

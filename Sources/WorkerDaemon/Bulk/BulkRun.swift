@@ -45,7 +45,13 @@ struct BulkOrder {
     /// The jobs by their numbers, in the order in which they are taken.
     var span: JobSpan { JobSpan(action.order, before: JobID(upTo.number + 1)) }
 
-    func means(_ job: Job) -> Bool { conditions.state != nil || action.applies(to: job.state) }
+    /// Whether it is about a listed job.
+    ///
+    /// - Parameter isOpen: whether the jobs of a thread are this node's: a store that nodes share
+    ///   lists the jobs of all.
+    func means(_ job: Job, where isOpen: (String) -> Bool) -> Bool {
+        (conditions.state != nil || action.applies(to: job.state)) && isOpen(job.slot)
+    }
 
     /// A listing of the next jobs.
     func listing(_ span: JobSpan, limit: Int, _ reply: ReplyToken) -> Listing {

@@ -117,10 +117,7 @@ final class BulkRunner {
             end(run)
             return false
         }
-        // A store that nodes share lists the jobs of all.
-        run.page += rows.lazy.map(\.job).filter { [driver] in
-            run.order.means($0) && driver.isOpen($0.slot)
-        }.map(\.id)
+        run.page += rows.map(\.job).filter { run.order.means($0, where: driver.isOpen) }.map(\.id)
         run.listedCount += rows.count
         if let last = rows.last { run.span.goOn(behind: last.job.id) }
         return true

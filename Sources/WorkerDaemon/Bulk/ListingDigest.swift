@@ -14,17 +14,15 @@ protocol ListingDigest: AnyObject {
 final class JobCount: ListingDigest {
     private let order: BulkOrder
     /// Whether the jobs of a thread are this node's.
-    private let isOwn: (String) -> Bool
+    private let isOpen: (String) -> Bool
     private var count = 0
 
-    init(_ order: BulkOrder, isOwn: @escaping (String) -> Bool) {
+    init(_ order: BulkOrder, where isOpen: @escaping (String) -> Bool) {
         self.order = order
-        self.isOwn = isOwn
+        self.isOpen = isOpen
     }
 
-    func add(_ rows: [JobStatus]) {
-        count += rows.count { order.means($0.job) && isOwn($0.job.slot) }
-    }
+    func add(_ rows: [JobStatus]) { count += rows.count { order.means($0.job, where: isOpen) } }
 
     var value: RESPValue {
         .map([

@@ -69,7 +69,7 @@ final class AllNodesAnswer {
         gathered.add(.integer(owners.servedSum(of: pool)), at: 0)
         let question = LinkCommands.sum(of: pool)
         for (index, link) in links.enumerated() {
-            send(question, over: link) { sum in
+            service.links(of: session).sendPart(question, over: link, of: slot) { sum in
                 let isLate = sum.errorWord == WireError.Word.busy.rawValue
                 gathered.add(isLate || sum.integer != nil ? sum : .null, at: index + 1)
             }
@@ -82,7 +82,9 @@ final class AllNodesAnswer {
         let gathered = gathering(links, whenAll)
         service.executeHere(command, session, for: slot) { gathered.add($0, at: 0) }
         for (index, link) in links.enumerated() {
-            send(command, over: link) { gathered.add($0.part(of: link), at: index + 1) }
+            service.links(of: session).sendPart(command, over: link, of: slot) {
+                gathered.add($0, at: index + 1)
+            }
         }
     }
 
@@ -94,14 +96,6 @@ final class AllNodesAnswer {
             if let error = parts.first, error.errorWord != nil { return answer(error) }
             whenAll(parts)
         }
-    }
-
-    private func send(
-        _ command: Command, over link: NodeLink, take: @escaping (RESPValue) -> Void
-    ) {
-        guard !link.isLate else { return take(link.lateness) }
-        service.links(of: session).send(
-            command, over: link, for: .part(slot, isTimed: true, take: take))
     }
 
     /// Whether each thread is of one node, as far as all tell it.

@@ -397,13 +397,9 @@ extension Service {
                 executeHere(part.command, session, for: slot) { gathered.add($0, at: place) }
                 continue
             }
-            guard !link.isLate else {
-                gathered.add(link.lateness, at: place)
-                continue
+            links(of: session).sendPart(part.command, over: link, of: slot) {
+                gathered.add($0, at: place)
             }
-            links(of: session).send(
-                part.command, over: link,
-                for: .part(slot, isTimed: true) { gathered.add($0.part(of: link), at: place) })
         }
     }
 

@@ -207,6 +207,18 @@ final class SessionLinks {
         if link.isFull { session.pauses.insert(.links) }
     }
 
+    /// Sends a command over a link whose answer is a part of the client's one, and has to come in
+    /// time.
+    ///
+    /// - Parameter take: gets the answer; called at once if the node is late already.
+    func sendPart(
+        _ command: Command, over link: NodeLink, of slot: ReplyToken,
+        take: @escaping (RESPValue) -> Void
+    ) {
+        guard !link.isLate else { return take(link.lateness) }
+        send(command, over: link, for: .part(slot, isTimed: true) { take($0.part(of: link)) })
+    }
+
     /// Owners or nodes have changed: links to nodes that work no longer end.
     func ownersChanged(_ nodes: [StoreNode]) {
         for link in links.values where !nodes.contains(where: { $0.id == link.node.id }) {

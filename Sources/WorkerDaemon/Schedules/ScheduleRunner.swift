@@ -92,8 +92,8 @@ final class ScheduleEntry {
 
     /// Follows the clock if that has been set.
     func correct(at now: Int64) {
-        // Not a second time what has run already, if the clock was only put right, or if another
-        // node, whose clock is a little ahead, has made the last job.
+        // A moment that is a little ahead of the clock does not begin the schedule anew: the clock
+        // was put right, or the clock of the node that has made the last job is ahead of this one.
         progress.follow(clockAt: now, tolerance: cron == nil ? 1_000 : 3_600_000)
     }
 }

@@ -117,20 +117,29 @@ import Testing
         }
     }
 
+    /// Has workers hold a job of each thread of a pool, with jobs of a higher priority behind them.
+    private func holdPool(
+        _ daemon: TestDaemon, before selector: CommandArgument
+    ) throws -> (held: [Taken], waiting: [Int]) {
+        let client = try daemon.connect()
+        let held = try (0..<2).map { _ in
+            _ = try client.perform("mail", "resize", "PRIORITY", "low", "1")
+            return try Taken.take(try daemon.connect(), "resize")
+        }
+        let waiting = try (0..<2).map { _ in
+            try client.perform("mail", selector, "PRIORITY", "high", "2")
+        }
+        return (held, waiting)
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `keep the threads of their pool, and end their jobs if it has others`() throws {
         var held: [Taken] = []
         var waiting: [Int] = []
         try withTwoLives(endedBy: .crash) { daemon in
-            let client = try daemon.connect()
-            for _ in 0..<2 {
-                _ = try client.perform("mail", "resize", "PRIORITY", "low", "1")
-                held.append(try Taken.take(try daemon.connect(), "resize"))
-            }
-            for _ in 0..<2 {
-                waiting.append(try client.perform("mail", "crop", "PRIORITY", "high", "2"))
-            }
+            (held, waiting) = try holdPool(daemon, before: "crop")
             // Each thread's own jobs go before those of its pool.
+            let client = try daemon.connect()
             for thread: CommandArgument in ["mail/1", "mail/2"] {
                 _ = try client.perform(thread, "crop", "3")
             }
@@ -150,14 +159,7 @@ import Testing
         var held: [Taken] = []
         var waiting: [Int] = []
         try withTwoLives(endedBy: .crash) { daemon in
-            let client = try daemon.connect()
-            for _ in 0..<2 {
-                _ = try client.perform("mail", "resize", "PRIORITY", "low", "1")
-                held.append(try Taken.take(try daemon.connect(), "resize"))
-            }
-            for _ in 0..<2 {
-                waiting.append(try client.perform("mail", "echo", "PRIORITY", "high", "2"))
-            }
+            (held, waiting) = try holdPool(daemon, before: "echo")
         } _: { daemon in
             let client = try daemon.connect()
             for held in held {
