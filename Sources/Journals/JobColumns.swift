@@ -39,6 +39,10 @@ package enum JobColumns {
         }
     }
 
+    /// The value of the column `released_before` for a job that was in turn, and has been made due
+    /// at an opening because a worker may still hold it.
+    package static let hasLeftTurn: Int64 = -1
+
     /// The state that a code of the column `held` means.
     package static func state(held: Int64) -> JobState {
         switch held {

@@ -72,6 +72,8 @@ private struct HeldLives {
         var holder: JobHolder?
         /// Whether that was since the store was opened.
         var hasBegun = false
+        /// Whether it has failed and is tried again later: then it is in turn no more.
+        var isRetried = false
     }
 
     private var random: SeededRandom
@@ -101,6 +103,7 @@ private struct HeldLives {
             past.append("opened")
             for id in live.keys { live[id]?.hasBegun = false }
             #expect(recovery.held.allSatisfy { $0.job.expiresAt == nil || $0.job.attempt == 0 })
+            try checkTurns(store)
             let answers = Mutex<Set<UInt64>>([])
             store.add(
                 .answer(to: { more in
@@ -131,6 +134,26 @@ private struct HeldLives {
                 if reopened is ReopenedTwin { try reopened.crash(store) }
             }
         }
+    }
+
+    /// The jobs that no worker holds are in turn, as before they were taken for the first time.
+    private func checkTurns(_ store: any JobStore) throws {
+        let queue = QueueName(thread: "images", priority: .normal)
+        let answer = Mutex<[UInt64]?>(nil)
+        store.add(
+            .answer(to: { more in
+                for case .loaded(queue, .success(let batch)) in more {
+                    answer.withLock { $0 = batch.jobs.map(\.id.number) }
+                }
+            }))
+        store.add(.load(queue, limit: 1_000, byteCount: 1_000_000))
+        store.fire()
+        while answer.withLock({ $0 == nil }) {}
+        let inTurn = try #require(answer.withLock { $0 })
+        let free = live.filter { $0.value.holder == nil }.sorted { $0.key < $1.key }
+        // A crash may have come before the record of a failure.
+        let expected = free.filter { !$0.value.isRetried || inTurn.contains($0.key) }
+        #expect(inTurn == expected.map(\.key), "\(type(of: reopened)) \(past.suffix(60))")
     }
 
     private static func text(_ id: UInt64, _ holder: JobHolder, _ job: Job) -> String {
@@ -164,6 +187,7 @@ private struct HeldLives {
             store.record(.end(JobID(id), attempt, .done([1]), at: now))
         case 1:
             live[id]?.holder = nil
+            live[id]?.isRetried = true
             store.noteHolder(id, attempt: known.attempt, nil)
             store.record(.retry(JobID(id), attempt, dueAt: now + 10))
         case 2:

@@ -46,6 +46,31 @@ extension `A database with shared threads` {
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `finds a job before them that a worker has given back`() throws {
+        let a = try open("a")
+        _ = try a.take("mail", from: 1)
+        let id = try a.accept("mail")
+        let worker = JobHolder(
+            token: JobHolder.Token(high: 1, low: 1), process: nil, since: 1_000, name: "w")
+        a.store.noteHolder(id.number, attempt: 1, worker)
+        a.store.noteStart(id.number, Attempt(number: 1, workerName: "mail", startedAt: 1_000))
+        #expect(try a.tell() == nil)
+        try lose(a)
+        // It is due here, and not in turn: the head of the queue passes it.
+        let b = try open("b")
+        #expect(try b.take("mail", from: a.seat).held.map(\.job.id) == [id])
+        for _ in 0..<21 { try b.end(b.accept(1_000, "mail")) }
+        let last = try b.accept("mail")
+        let putBack = StoreCommand.putBack(id, attempt: 0, forgivenCount: 0, mayExpire: false)
+        #expect(try b.tell(putBack) == nil)
+        try lose(b)
+        let c = try open("c")
+        defer { c.close() }
+        #expect(try c.take("mail", from: b.seat).held.isEmpty)
+        #expect(try c.load("mail").map(\.id) == [id, last])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `takes a thread without a look at delayed jobs that ended under one`() throws {
         let a = try open("a")
         _ = try a.take("mail", from: 1)

@@ -10,6 +10,8 @@ package struct TwinBook: Sendable {
         var job: Job
         /// The payload that a failed job needs to run again.
         var payload: [UInt8]
+        /// Whether it was in turn, and was made due as a worker might still hold it.
+        var hasLeftTurn = false
     }
 
     struct Name: Sendable {
@@ -168,6 +170,8 @@ package struct TwinBook: Sendable {
 
     /// Prepares the jobs that workers may still hold.
     ///
+    /// Jobs that no worker holds any more are in turn again.
+    ///
     /// - Parameter isMeant: whether a job is of a thread that is taken over.
     mutating func takeHeld(
         at now: Int64, isMeant: (Job) -> Bool = { _ in true }
@@ -181,12 +185,19 @@ package struct TwinBook: Sendable {
                 holders[id] = nil
                 continue
             }
+            if job(id)?.state == .waiting { jobs[id]?.hasLeftTurn = true }
             change(id, to: .delayed) {
                 $0.dueAt = now
                 $0.attempt = held.attempt - 1
             }
             endExpiry(of: id)
             if let job = job(id) { taken.append(HeldJob(job: job, holder: held.holder)) }
+        }
+        for kept in live where kept.hasLeftTurn && isMeant(kept.job) {
+            let id = kept.job.id
+            guard holders[id] == nil else { continue }
+            change(id, to: .waiting) { $0.dueAt = nil }
+            jobs[id]?.hasLeftTurn = false
         }
         return taken
     }
@@ -198,6 +209,7 @@ package struct TwinBook: Sendable {
             $0.dueAt = dueAt
             $0.releasedBefore = nil
         }
+        jobs[id]?.hasLeftTurn = false
         retriedThrough = max(retriedThrough, now)
     }
 

@@ -25,7 +25,7 @@ extension PostgreSQLStore {
     func putBack(
         _ id: JobID, attempt: Int, forgivenCount: Int, mayExpire: Bool
     ) throws(StoreFault) {
-        try forgetHolder(of: id)
+        try releaseHolder(of: id)
         // It may expire again, and long ago.
         if mayExpire { expirySearch.forget() }
         recordedAttempts.append(id)
@@ -163,7 +163,7 @@ extension PostgreSQLStore {
 
     /// Records which worker holds an attempt, or that none does any more.
     func keep(_ holder: JobHolder?, of id: JobID, _ attempt: Int) throws(StoreFault) {
-        guard let holder else { return try forgetHolder(of: id) }
+        guard let holder else { return try releaseHolder(of: id) }
         var parameters = Parameters()
         parameters.add(id.number)
         parameters.add(attempt)
@@ -179,10 +179,35 @@ extension PostgreSQLStore {
         noteHold(id)
     }
 
+    /// Records that no worker holds a job any more.
+    ///
+    /// The row stays, without a worker, if the job has left its turn at the opening: then the next
+    /// opening puts it back there.
+    private func releaseHolder(of id: JobID) throws(StoreFault) {
+        guard holds.contains(id) else { return }
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(JobColumns.hasLeftTurn)
+        try change(
+            """
+            WITH left_turn AS (
+                SELECT FROM workerd.jobs WHERE id = $1::bigint AND released_before = $2::bigint
+            ), gone AS (
+                DELETE FROM workerd.holders
+                WHERE job = $1::bigint AND NOT EXISTS (SELECT FROM left_turn)
+            )
+            UPDATE workerd.holders SET words = ''
+            WHERE job = $1::bigint AND EXISTS (SELECT FROM left_turn)
+            """, parameters)
+    }
+
     /// Prepares jobs that workers of an earlier run may still hold: each is due now, with as many
     /// attempts as before the one that is held, so that the next one is that.
     ///
-    /// - Returns: the jobs, in the order of their numbers.
+    /// Jobs that were prepared so at an earlier opening, and that no worker holds any more, are in
+    /// turn again.
+    ///
+    /// - Returns: the held jobs, in the order of their numbers.
     func takeHeld(at now: Int64) throws(StoreFault) -> [HeldJob] {
         try noteDelay(until: now)
         var scoped = Parameters()
@@ -197,25 +222,48 @@ extension PostgreSQLStore {
         var held: [HeldJob] = []
         for row in found.all {
             let id = JobColumns.id(row)
-            var parameters = Parameters()
-            parameters.add(now)
-            parameters.add(row.integer(1) - 1)
-            parameters.add(id.number)
-            let job = try rows(
-                """
-                UPDATE workerd.jobs
-                SET held = 1, due_at = $1::bigint, attempt = $2::bigint, expires_at = NULL
-                WHERE id = $3::bigint AND attempt IN ($2::bigint, $2::bigint + 1)
-                RETURNING \(JobColumns.live)
-                """, parameters
-            ).first.map(JobColumns.liveJob)
-            guard let job, let holder = JobHolder(Self.words(of: row.bytes(2))) else {
-                try forgetHolder(of: id)
+            guard let holder = JobHolder(Self.words(of: row.bytes(2))),
+                let job = try takeHeld(id, attempt: row.integer(1), at: now)
+            else {
+                try putInTurn(id)
                 continue
             }
             held.append(HeldJob(job: job, holder: holder))
         }
         return held
+    }
+
+    private func takeHeld(
+        _ id: JobID, attempt: Int64, at now: Int64
+    ) throws(StoreFault) -> Job? {
+        var parameters = Parameters()
+        parameters.add(now)
+        parameters.add(attempt - 1)
+        parameters.add(id.number)
+        parameters.add(JobColumns.hasLeftTurn)
+        return try rows(
+            """
+            UPDATE workerd.jobs
+            SET held = 1, due_at = $1::bigint, attempt = $2::bigint, expires_at = NULL,
+                released_before = CASE held WHEN 0 THEN $4::bigint ELSE released_before END
+            WHERE id = $3::bigint AND attempt IN ($2::bigint, $2::bigint + 1)
+            RETURNING \(JobColumns.live)
+            """, parameters
+        ).first.map(JobColumns.liveJob)
+    }
+
+    /// Puts a job that no worker holds any more back in its turn, if it had left that.
+    private func putInTurn(_ id: JobID) throws(StoreFault) {
+        try forgetHolder(of: id)
+        var parameters = Parameters()
+        parameters.add(id.number)
+        parameters.add(JobColumns.hasLeftTurn)
+        let back = try rows(
+            """
+            UPDATE workerd.jobs SET held = 0, due_at = NULL, released_before = 0
+            WHERE id = $1::bigint AND held = 1 AND released_before = $2::bigint RETURNING thread
+            """, parameters)
+        if let thread = back.first?.text(0) { try noteInTurn(id, thread) }
     }
 
     private static func words(of bytes: [UInt8]) -> [UInt64] {

@@ -4,7 +4,7 @@
 // While a transaction of another program is open, the indexes keep the entries of all jobs that
 // have ended since. A search for the first job of a queue would read all of them. It begins at the
 // head instead. Jobs get in turn in the order of their numbers, so the number only grows. If a job
-// is accepted with a number below the head, the head is lowered to that number. If jobs move to
+// gets in turn with a number below the head, the head is lowered to that number. If jobs move to
 // other slots of their pool, the heads of all its slots are lowered to the lowest one.
 //
 // A job that was delayed or buffered, that is tried again or runs again, is due and not in turn. It
@@ -40,7 +40,7 @@ struct QueueHeads {
     private var kept: Set<String> = []
     /// The threads whose jobs have changed since their heads were noted.
     private var touched: Set<String> = []
-    /// The largest number of an accepted job.
+    /// The largest number of a job that got in turn.
     private var lastNumber: Int64 = 0
     private var changeCount = 0
 
@@ -51,10 +51,10 @@ struct QueueHeads {
     /// The place at which a search in the queues of a thread begins.
     func head(of thread: String) -> Head { heads[thread] ?? Head() }
 
-    /// A job is accepted.
+    /// A job gets in turn.
     ///
     /// - Returns: whether it lowers the number of its thread.
-    mutating func accept(_ id: JobID, _ thread: String) -> Bool {
+    mutating func getInTurn(_ id: JobID, _ thread: String) -> Bool {
         let number = Int64(clamping: id.number)
         lastNumber = max(lastNumber, number)
         touched.insert(thread)
@@ -202,10 +202,15 @@ extension PostgreSQLStore {
     func noteNew(_ job: Job) throws(StoreFault) {
         if job.state == .delayed { try noteDelay(until: job.dueAt ?? 0) }
         if let moment = job.expiresAt { expirySearch.add(moment) }
-        guard heads.accept(job.id, job.slot) else { return }
+        try noteInTurn(job.id, job.slot)
+    }
+
+    /// Notes that a thread has a job in turn.
+    func noteInTurn(_ id: JobID, _ thread: String) throws(StoreFault) {
+        guard heads.getInTurn(id, thread) else { return }
         var parameters = Parameters()
-        parameters.add(job.slot)
-        parameters.add(job.id.number)
+        parameters.add(thread)
+        parameters.add(id.number)
         try change(
             """
             UPDATE workerd.queue_heads SET number = $2::bigint
