@@ -10,6 +10,8 @@ package enum JobError: Error, Hashable, Sendable {
     case stoppedThread(String)
     /// The thread's jobs belong to another scheduler.
     case foreignThread(String)
+    /// Another scheduler has the job's thread since a moment ago.
+    case hasMoved(JobID, thread: String)
     /// The job's thread was stopped before the job began. A durable job runs after a restart.
     case leftForRestart(JobID, thread: String)
     /// No handler of that name.
@@ -66,7 +68,7 @@ package enum JobError: Error, Hashable, Sendable {
     /// Whether the same request may succeed later.
     package var isPassing: Bool {
         switch self {
-        case .full, .refused, .storeFailed, .tooManySchedules: true
+        case .full, .refused, .storeFailed, .tooManySchedules, .hasMoved: true
         default: false
         }
     }
@@ -79,6 +81,8 @@ extension JobError: CustomStringConvertible {
         case .unknownThread(let name): "there is no thread \(quoted(name))"
         case .stoppedThread(let name): "thread \(PoolSlot.shown(name)) has been stopped"
         case .foreignThread(let name): "thread \(name) belongs to another workerd"
+        case .hasMoved(let id, let thread):
+            "another workerd has thread \(thread) of job \(id) now: ask again"
         case .leftForRestart(let id, let thread):
             "thread \(PoolSlot.shown(thread)) has been stopped: job \(id) runs after a restart"
         case .unknownSelector(let name): "there is no selector \(quoted(name))"

@@ -107,6 +107,15 @@ struct PendingCancels {
 
     func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
 
+    /// Takes the clients that wait for parked jobs of some threads.
+    mutating func takeWaiters(
+        ofThreads isMeant: (String) -> Bool
+    ) -> [(id: JobID, thread: String, clients: WaitingClients)] {
+        let taken = waiters.filter { isMeant($0.value.thread) }.sorted { $0.key < $1.key }
+        for (id, _) in taken { waiters[id] = nil }
+        return taken.map { ($0.key, $0.value.thread, $0.value.clients) }
+    }
+
     mutating func takeWaiters() -> [WaitingClients] {
         defer { waiters = [:] }
         return waiters.sorted { $0.key < $1.key }.map(\.value.clients)

@@ -254,6 +254,19 @@ extension JobScheduler {
         }
     }
 
+    /// Tells the clients that wait for parked jobs of threads that another scheduler has now.
+    ///
+    /// They came when no scheduler had these threads.
+    ///
+    /// - Returns: the clients that watch such jobs: they are told no change of them.
+    package mutating func leaveClients(ofThreads isElsewhere: (String) -> Bool) -> Set<UInt64> {
+        for waiting in cancels.takeWaiters(ofThreads: isElsewhere) {
+            let error = JobError.hasMoved(waiting.id, thread: PoolSlot.shown(waiting.thread))
+            waiting.clients.tell(.failed(error), &alarms, &effects)
+        }
+        return audience.watches.clients(ofThreads: isElsewhere) { book.active($0) == nil }
+    }
+
     /// Answers the releases whose last running job has ended.
     mutating func endReleases() {
         if !served.releases.endings.isEmpty { tellEnded() }

@@ -13,8 +13,21 @@ extension Service {
             recentOwnThread = []
             let nodes = owners.others
             for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
+            leaveClients()
             driver.live?.touched()
             linkWatch?.nodesChanged(nodes)
+        }
+    }
+
+    /// Leaves the clients that wait for jobs of threads that no node had and another one has now.
+    private func leaveClients() {
+        let watching = driver.input { scheduler in
+            scheduler.leaveClients { thread in
+                if case .node? = owner(ofThread: thread) { true } else { false }
+            }
+        }
+        for client in watching {
+            sessions[client]?.breakOff("another node has the thread of a watched job now")
         }
     }
 

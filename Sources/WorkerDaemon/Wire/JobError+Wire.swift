@@ -34,7 +34,7 @@ extension WireError {
         case .unknownJob: .noJob
         case .resultIsGone: .gone
         case .nameTaken: .conflict
-        case .full, .refused, .storeFailed, .tooManySchedules: .busy
+        case .full, .refused, .storeFailed, .tooManySchedules, .hasMoved: .busy
         case .shuttingDown, .abandoned, .interrupted: .shuttingDown
         case .failed: .failed
         case .timedOut, .waitedInVain: .timeout

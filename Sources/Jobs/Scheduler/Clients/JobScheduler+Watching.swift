@@ -45,6 +45,7 @@ extension JobScheduler {
         guard audience.watches.isWatched(id, by: client) else { return }
         if let job = book.active(id) { effects.append(.listen(job)) }
         guard let job = book.job(id) ?? stored else { return }
+        if book.active(id) == nil { audience.watches.note(job.slot, of: id) }
         audience.watches.tell(news(of: job), to: client, &effects)
     }
 

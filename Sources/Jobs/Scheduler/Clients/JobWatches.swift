@@ -43,6 +43,8 @@ package struct JobWatches {
         /// The clients that are told how much its program has written.
         var outputClients: Set<UInt64> = []
         var told: JobUpdate?
+        /// The thread of a job that was not in memory.
+        var thread: String?
         var pacer = Pacer(pause: JobWatches.pause)
     }
 
@@ -88,6 +90,20 @@ package struct JobWatches {
         let ids = jobs[client] ?? []
         for id in ids { remove(client, from: id) }
         return ids.count
+    }
+
+    /// A watched job is parked, and of a thread.
+    mutating func note(_ thread: String, of id: JobID) { watched[id]?.thread = thread }
+
+    /// The clients that watch jobs that were parked, and are of some threads.
+    func clients(
+        ofThreads isMeant: (String) -> Bool, where isParked: (JobID) -> Bool
+    ) -> Set<UInt64> {
+        watched.reduce(into: []) { clients, entry in
+            if let thread = entry.value.thread, isMeant(thread), isParked(entry.key) {
+                clients.formUnion(entry.value.clients)
+            }
+        }
     }
 
     /// A job has changed in a way that may happen often.

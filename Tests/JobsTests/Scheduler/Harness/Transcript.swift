@@ -9,6 +9,7 @@
 //     store [refuses]         deliver [COUNT]                       pass MS
 //     cancel N                cancel THREAD                         fire THREAD
 //     release THREAD · claim THREAD · suspend GROUP · resume GROUP COUNT
+//     elsewhere THREAD
 //     remove GROUP · serve GROUP COUNT · handle SELECTOR…
 //     job N · wait N · retry N · drop N · watch N · list · crash · drain · stop MEMBER
 //     clock MS
@@ -103,12 +104,7 @@ final class Transcript {
             let reply = reply()
             driver.input { $0.goOn(Listing(thread: nil, state: nil, limit: 10, reply)) }
         case "cancel": try cancel(rest[0])
-        case "release":
-            let reply = reply()
-            driver.input { $0.release(rest[0], reply) }
-        case "claim":
-            let reply = reply()
-            driver.input { $0.claim(rest[0], reply) }
+        case "release", "claim", "elsewhere": move(words[0], rest[0])
         case "suspend":
             let reply = reply()
             driver.input { $0.suspend(group: rest[0], reply) }
@@ -136,6 +132,21 @@ final class Transcript {
         }
         driver.scheduler.checkInvariants()
         said += driver.scheduler.takeFaults()
+    }
+
+    /// Releases a thread or claims it, or another scheduler has it.
+    private func move(_ word: String, _ thread: String) {
+        switch word {
+        case "elsewhere":
+            let watching = driver.input { $0.leaveClients { $0 == thread } }
+            said.append("clients that watch: \(watching.sorted())")
+        case "release":
+            let reply = reply()
+            driver.input { $0.release(thread, reply) }
+        default:
+            let reply = reply()
+            driver.input { $0.claim(thread, reply) }
+        }
     }
 
     private func ask(_ word: String, _ id: JobID) throws {
