@@ -61,6 +61,18 @@ struct Releases {
     func refuses(_ thread: String) -> Bool { includes(thread) && !kept.contains(thread) }
 }
 
+/// Whether a thread, a pool or a slot can pass to another scheduler unnoticed.
+package enum PassingReadiness: Sendable {
+    /// It can.
+    case ready
+    /// Jobs of it run, or are in workers' hands.
+    case running
+    /// A command or a commit is under way that may change jobs of it.
+    case commanded
+    /// A client waits for a job of it or watches one, or a job is in memory only.
+    case needed
+}
+
 extension JobScheduler {
     /// Lets go of the stored jobs of a thread, while others are served: none of them begins here
     /// any more.
@@ -211,34 +223,38 @@ extension JobScheduler {
 
     // MARK: - Threads that another scheduler gets
 
-    /// Whether a thread, a pool or a slot can pass to another scheduler unnoticed: no job of it
-    /// runs, is in a worker's hands or in memory only, no client waits for one, and no command of a
-    /// client is under way that may change some.
+    /// Whether a thread, a pool or a slot can pass to another scheduler unnoticed.
     ///
     /// - Complexity: O(jobs in memory).
-    package func isIdle(_ unit: String) -> Bool {
-        guard let group = served.group(ofUnit: unit) else { return true }
-        guard !store.inquiries.haveCommands, cancels.bulkTurns.isEmpty else { return false }
+    package func readiness(toPass unit: String) -> PassingReadiness {
+        guard let group = served.group(ofUnit: unit) else { return .ready }
         guard !group.names(ofUnit: unit).contains(where: { cancels.hasWaiters(ofThread: $0) })
-        else { return false }
+        else { return .needed }
         let waitedFor = store.commits.waitedFor
-        return book.activeJobs.allSatisfy { job in
-            guard job.group === group, job.unit == unit else { return true }
-            switch job.place {
-            case .delayed, .buffered, .inLine, .heldUp, .suspended: break
-            case .offered: if beginning(of: job) != nil { return false }
-            case .committing: if waitedFor.contains(job.id) { return false }
-            case .outside: return false
+        var isCommanded = store.inquiries.haveCommands || !cancels.bulkTurns.isEmpty
+        var isRunning = false
+        for job in book.activeJobs where job.group === group && job.unit == unit {
+            if job.isInHands || job.place.isOffered && beginning(of: job) != nil {
+                isRunning = true
+                continue
             }
-            return job.isStored && !job.isInHands && !job.hasWaiters
-                && !audience.watches.isWatched(job.id)
+            switch job.place {
+            case .delayed, .buffered, .inLine, .heldUp, .suspended, .offered: break
+            case .committing: isCommanded = isCommanded || waitedFor.contains(job.id)
+            case .outside: isCommanded = true
+            }
+            let isFree =
+                job.isStored && !job.hasWaiters && !audience.watches.isWatched(job.id)
+            guard isFree else { return .needed }
         }
+        return isRunning ? .running : isCommanded ? .commanded : .ready
     }
 
     /// Forgets the failed jobs of a released thread, pool or slot, which its new owner may run
     /// again, and the counts of its jobs in the store: a claim tells these.
     package mutating func forgetJobs(of unit: String) {
         guard let group = served.group(ofUnit: unit) else { return }
+        group.drained.remove(unit)
         for thread in group.names(ofUnit: unit) { served.releases.forget(thread) }
         var failed: [JobID] = []
         book.forEach { job in

@@ -170,7 +170,7 @@ extension JobScheduler {
     mutating func leaveIfChanging(_ job: JobEntry) {
         let isGone = !job.group.isServed || job.queue?.isOrphaned == true || !isServed(job)
         let released = job.queue.flatMap { $0.isReleased ? $0 : nil }
-        guard isGone || released != nil || job.group.isSuspended, withdrawAttempt(of: job) else {
+        guard isGone || released != nil || job.group.keepsBack(job), withdrawAttempt(of: job) else {
             return
         }
         if isGone {
@@ -236,12 +236,7 @@ extension JobScheduler {
             return effects.answer(reply, .failed(.shuttingDown))
         }
         group.isSuspended = true
-        let offered = book.activeJobs.filter {
-            $0.group === group && $0.place.isOffered && !$0.isInHands
-        }
-        for job in offered.lastToBeginFirst() where withdrawAttempt(of: job) {
-            suspend(job)
-        }
+        withdrawKeptBack(of: group)
         served.releases.endings.append((group, reply))
         endReleases()
     }
@@ -261,12 +256,41 @@ extension JobScheduler {
         let new = group.names.filter { !before.contains($0) }
         prepare(new, of: group)
         if wasOneThread != (memberNames.count == 1) { orderAnew(group) }
+        group.isSuspended = false
         offerSuspended(of: group)
         return new
     }
 
+    /// Withdraws the jobs of a group that are not to be offered any more.
+    private mutating func withdrawKeptBack(of group: ThreadGroup) {
+        let offered = book.activeJobs.filter {
+            $0.group === group && $0.place.isOffered && !$0.isInHands && group.keepsBack($0)
+        }
+        for job in offered.lastToBeginFirst() where withdrawAttempt(of: job) {
+            suspend(job)
+        }
+    }
+
+    /// Begins no more jobs of a thread, pool or slot that is to pass to another scheduler.
+    ///
+    /// Its running jobs go on; its waiting jobs are withdrawn, and keep their order.
+    package mutating func drain(_ unit: String) {
+        guard !stage.isRefusing, let group = served.group(ofUnit: unit), group.isServed else {
+            return
+        }
+        group.drained.insert(unit)
+        withdrawKeptBack(of: group)
+    }
+
+    /// Goes on with a thread, pool or slot that was drained.
+    package mutating func endDrain(of unit: String) {
+        guard let group = served.group(ofUnit: unit), group.drained.remove(unit) != nil else {
+            return
+        }
+        offerSuspended(of: group)
+    }
+
     private mutating func offerSuspended(of group: ThreadGroup) {
-        group.isSuspended = false
         let jobs = group.suspended.filter { job in
             if case .suspended = job.place { book.active(job.id) === job } else { false }
         }
@@ -292,7 +316,10 @@ extension JobScheduler {
 
     /// The daemon goes down: suspended groups go on with their present threads.
     mutating func giveUpChanges() {
-        for group in served.groups where group.isSuspended { offerSuspended(of: group) }
+        for group in served.groups where group.isSuspended || !group.drained.isEmpty {
+            (group.isSuspended, group.drained) = (false, [])
+            offerSuspended(of: group)
+        }
         let endings = served.releases.endings
         served.releases.endings = []
         for ending in endings { effects.answer(ending.reply, .failed(.shuttingDown)) }

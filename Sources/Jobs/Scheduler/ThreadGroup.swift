@@ -27,10 +27,9 @@ package final class ThreadGroup {
     /// Whether its threads are there.
     package internal(set) var isServed = true
     /// Whether nothing is offered to it: its threads change.
-    var isSuspended: Bool {
-        get { unsafe uncheckedIsSuspended }
-        set { unsafe uncheckedIsSuspended = newValue }
-    }
+    var isSuspended = false { didSet { noteKeepingBack() } }
+    /// The units of it that are drained: none of their jobs is offered.
+    var drained: Set<String> = [] { didSet { noteKeepingBack() } }
     /// Jobs whose turn has come meanwhile or before, in any order; others among them have left.
     var suspended: [JobEntry] = []
     /// Its place among the groups that the scheduler was given.
@@ -46,7 +45,8 @@ package final class ThreadGroup {
     // SAFETY: confined to the scheduler's thread, and no access calls out to anything.
     @exclusivity(unchecked) private var uncheckedMemberNames: [String]
     @exclusivity(unchecked) private var uncheckedMaxQueued: Int
-    @exclusivity(unchecked) private var uncheckedIsSuspended = false
+    /// Whether it is suspended, or some of its units are drained.
+    @exclusivity(unchecked) private var uncheckedKeepsBack = false
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
     @exclusivity(unchecked) private var uncheckedEnds: EndRate
     /// Its jobs in memory that were collected and not released, in order.
@@ -93,6 +93,15 @@ package final class ThreadGroup {
         if thread == name || thread == other { return true }
         return PoolSlot.isOne(thread)
             && ThreadGroup.name(of: other) == PoolSlot.stored(thread)
+    }
+
+    /// Whether a job of it is not offered although its turn has come.
+    func keepsBack(_ job: JobEntry) -> Bool {
+        unsafe uncheckedKeepsBack && (isSuspended || drained.contains(job.unit))
+    }
+
+    private func noteKeepingBack() {
+        unsafe uncheckedKeepsBack = isSuspended || !drained.isEmpty
     }
 
     fileprivate func count(_ place: JobPlace, _ more: Int) {

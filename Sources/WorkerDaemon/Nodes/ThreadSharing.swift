@@ -36,6 +36,7 @@ final class ThreadSharing {
     private(set) var open: Set<String> = []
     /// Threads and pools on their way here or away.
     private var moving: Set<String> = []
+    private var drains = ThreadDrains()
     /// The schedules of threads that are on their way here.
     private var recovered: [String: [ScheduleRecord]] = [:]
     /// The nodes whose threads were compared with the threads of this node.
@@ -136,7 +137,9 @@ final class ThreadSharing {
         }
         self.nodes = nodes
         if isChanged { learnThreads() }
-        for step in plan.look(nodes, open: open, at: .now) { takeStep(step) }
+        let steps = plan.look(nodes, open: open, at: .now)
+        endDrains(besides: steps)
+        for step in steps { takeStep(step) }
         if isChanged { warnOfDifferences() }
         forsaken.countInTime()
         if isChanged { whenChanged?() }
@@ -183,13 +186,49 @@ final class ThreadSharing {
                 look()
             }
         case .give(let move):
-            guard open.contains(move.thread), !isStopped(move.thread),
-                driver.scheduler.isIdle(move.thread),
-                schedules.isIdle(of: move.thread), driver.changes.areDone,
-                !driver.exchange.hasOwner(ofThreadIn: move.thread),
-                moving.insert(move.thread).inserted
-            else { return }
+            guard open.contains(move.thread), !moving.contains(move.thread) else { return }
+            guard !isStopped(move.thread), driver.changes.areDone,
+                !driver.exchange.hasOwner(ofThreadIn: move.thread)
+            else { return endDrain(of: move.thread) }
+            let readiness = driver.scheduler.readiness(toPass: move.thread)
+            guard readiness == .ready, schedules.isIdle(of: move.thread) else {
+                return drain(move.thread, while: readiness)
+            }
+            moving.insert(move.thread)
+            drains.leave(move.thread)
             give(move)
+        }
+    }
+
+    // MARK: - Draining
+
+    /// Drains a thread that is to be given away, or goes on with it if that is in vain.
+    private func drain(_ unit: String, while readiness: PassingReadiness) {
+        let now = driver.loop.now
+        let isDrained = drains.units.contains(unit)
+        switch readiness {
+        case .needed: endDrain(of: unit)
+        case .running where !isDrained:
+            guard drains.mayBegin(unit, at: now) else { return }
+            drains.begin(unit, at: now)
+            driver.input { $0.drain(unit) }
+        case .running where group(ofUnit: unit)?.members.count == 1: drains.begin(unit, at: now)
+        case .ready, .running, .commanded:
+            if drains.isInVain(unit, at: now) { endDrain(of: unit) }
+        }
+    }
+
+    private func endDrain(of unit: String) {
+        guard drains.end(unit, at: driver.loop.now) else { return }
+        driver.input { $0.endDrain(of: unit) }
+    }
+
+    /// Goes on with the threads that are not to be given away any more.
+    private func endDrains(besides steps: [SharingStep]) {
+        var given: Set<String> = []
+        for case .give(let move) in steps { given.insert(move.thread) }
+        for unit in drains.units.subtracting(given) where open.contains(unit) {
+            endDrain(of: unit)
         }
     }
 

@@ -20,7 +20,7 @@ import Testing
         ReplyToken(client: 1, number: number, patience: waits ? .unlimited : nil)
     }
 
-    private var isIdle: Bool { driver.scheduler.isIdle("one") }
+    private var isIdle: Bool { driver.scheduler.readiness(toPass: "one") == .ready }
     private var parkedCount: Int { driver.scheduler.parkedCount }
 
     private func settle() {
@@ -78,5 +78,61 @@ import Testing
         #expect(answers.all[3]?.told == "cancelled")
         let faults = driver.scheduler.takeFaults()
         #expect(faults == [])
+    }
+
+    // MARK: - Drained
+
+    private func submit(_ count: Int) {
+        for number in 1...count {
+            let request = JobRequest(thread: "one", selector: "echo", payload: [])
+            driver.input { $0.perform(request, reply(UInt64(100 + number))) }
+        }
+        settle()
+    }
+
+    private func runNext() throws -> JobID {
+        let attempt = try #require(driver.begin(on: "one"))
+        driver.end(attempt, .done([]))
+        driver.hear()
+        return attempt.id
+    }
+
+    @Test func `becomes idle while jobs wait, if it is drained`() throws {
+        submit(3)
+        let first = try #require(driver.begin(on: "one"))
+        #expect(driver.scheduler.readiness(toPass: "one") == .running)
+        driver.input { $0.drain("one") }
+        driver.end(first, .done([]))
+        driver.hear()
+        submit(1)
+        #expect(driver.begin(on: "one") == nil)
+        #expect(isIdle)
+        driver.scheduler.checkInvariants()
+        // It goes on in order.
+        driver.input { $0.endDrain(of: "one") }
+        #expect(try (1...3).map { _ in try runNext().number } == [2, 3, 4])
+        #expect(driver.scheduler.takeFaults() == [])
+    }
+
+    @Test func `leaves its drained jobs to the next scheduler`() throws {
+        submit(2)
+        driver.input { $0.drain("one") }
+        driver.input { $0.release("one", reply(2)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        settle()
+        #expect(answers.all[2]?.told == "done")
+        #expect(parkedCount == 0)
+        // It may come back: then it is drained no more.
+        driver.input { $0.claim("one", reply(3)) }
+        settle()
+        #expect(try (1...2).map { _ in try runNext().number } == [1, 2])
+    }
+
+    @Test func `goes on in a shutdown`() throws {
+        submit(2)
+        driver.input { $0.drain("one") }
+        #expect(driver.begin(on: "one") == nil)
+        driver.input { $0.refuse() }
+        #expect(try (1...2).map { _ in try runNext().number } == [1, 2])
     }
 }

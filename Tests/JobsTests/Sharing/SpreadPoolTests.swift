@@ -105,7 +105,7 @@ import Testing
         driver.groups[0].paused = Set(driver.groups[0].memberNames)
         let leaving = try #require(submit(key: key(of: "mail#1")))
         let staying = try #require(submit(key: key(of: "mail#2")))
-        let isIdle = driver.scheduler.isIdle("mail#1")
+        let isIdle = driver.scheduler.readiness(toPass: "mail#1") == .ready
         #expect(isIdle)
         release("mail#1")
         driver.scheduler.checkInvariants()
@@ -125,7 +125,7 @@ import Testing
         driver.groups[0].paused = ["mail/2"]
         _ = submit(key: key(of: "mail#2"), waits: true)
         _ = submit(key: key(of: "mail#3"))
-        let idle = Self.slots.filter { driver.scheduler.isIdle($0) }
+        let idle = Self.slots.filter { driver.scheduler.readiness(toPass: $0) == .ready }
         #expect(idle == ["mail", "mail#3"])
     }
 

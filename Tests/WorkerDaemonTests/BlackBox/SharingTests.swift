@@ -183,6 +183,23 @@ struct `Daemons that share the threads` {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `give threads away whose jobs run one after another`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let client = try fleet.connect(to: "a")
+        for name in Fleet.threads {
+            for _ in 0..<2_000 { _ = try client.perform(.text(name), "sleep", 50) }
+        }
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        for name in Fleet.threads {
+            // Some have run, and no end of the others made the thread idle.
+            let count = try client.call("CANCEL", .text(name), "sleep").integer
+            #expect((1..<2_000).contains(count ?? 0))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `keep threads that a worker owns, and those of watched jobs`() throws {
         let fleet = try Fleet("a")
         try fleet.waitUntil(["a": 4])

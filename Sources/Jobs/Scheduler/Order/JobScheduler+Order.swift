@@ -52,7 +52,7 @@ extension JobScheduler {
     }
 
     private mutating func offer(_ job: JobEntry) {
-        if job.group.isSuspended {
+        if job.group.keepsBack(job) {
             job.move(to: .suspended)
             return job.group.suspended.append(job)
         }

@@ -24,6 +24,7 @@ struct SimulatedGroup {
 final class SimulatedNode {
     static let lookPause: Int64 = 500
     static let beatPause: Int64 = 900
+    static let drainPatience: Int64 = 5_000
 
     let name: String
     let store: TwinNodeStore
@@ -36,6 +37,8 @@ final class SimulatedNode {
     /// The threads whose jobs the scheduler has; members of pools, too.
     private(set) var owned: Set<String> = []
     private var moving: Set<String> = []
+    /// Since when threads are drained that are to be given away.
+    private var drained: [String: Int64] = [:]
     /// The schedules that it follows, by their names.
     var schedules: [String: SimulatedSchedule] = [:]
     /// The names of schedules whose jobs are on their way to the database.
@@ -175,7 +178,11 @@ final class SimulatedNode {
         isLooking = false
         let open = fault == .claimsOnce ? Set(groups.flatMap(\.units)) : open
         let moment = ContinuousClock.Instant.simulated(now)
-        for step in plan.look(nodes, open: open, at: moment) { take(step) }
+        let steps = plan.look(nodes, open: open, at: moment)
+        var given: Set<String> = []
+        for case .give(let move) in steps { given.insert(move.thread) }
+        for unit in drained.keys.sorted() where !given.contains(unit) { endDrain(of: unit) }
+        for step in steps { take(step) }
     }
 
     private func take(_ step: SharingStep) {
@@ -189,16 +196,36 @@ final class SimulatedNode {
             record(move) { [unowned self] _ in moving.remove(move.thread) }
             whenTaking(move.from)
         case .give(let move):
-            guard open.contains(move.thread),
-                fault == .givesBusyThreads || driver.scheduler.isIdle(move.thread),
-                !awaitedSchedules.contains(where: { schedules[$0]?.thread == move.thread }),
+            guard open.contains(move.thread), !moving.contains(move.thread) else { return }
+            let readiness = driver.scheduler.readiness(toPass: move.thread)
+            guard fault == .givesBusyThreads || readiness == .ready else {
+                return drain(move.thread, while: readiness)
+            }
+            guard !awaitedSchedules.contains(where: { schedules[$0]?.thread == move.thread }),
                 moving.insert(move.thread).inserted
             else { return }
+            drained[move.thread] = nil
             whenGiving(move.thread)
             open.remove(move.thread)
             schedules = schedules.filter { $0.value.thread != move.thread }
             release(names(of: move.thread)[...], move)
         }
+    }
+
+    /// Drains a thread, or goes on with one that was drained for long enough.
+    private func drain(_ unit: String, while readiness: PassingReadiness) {
+        if let since = drained[unit] {
+            guard readiness == .needed || now - since > Self.drainPatience else { return }
+            endDrain(of: unit)
+        } else if readiness == .running {
+            drained[unit] = now
+            driver.input { $0.drain(unit) }
+        }
+    }
+
+    private func endDrain(of unit: String) {
+        guard drained.removeValue(forKey: unit) != nil else { return }
+        driver.input { $0.endDrain(of: unit) }
     }
 
     // MARK: - Coming
