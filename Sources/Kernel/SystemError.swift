@@ -31,6 +31,9 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Whether something is where a new file was to be made.
     package var isAlreadyThere: Bool { errno == EEXIST }
 
+    /// Whether there is no such file.
+    package var isLackOfFile: Bool { errno == ENOENT || errno == ENOTDIR }
+
     /// Whether there is no such process.
     package var isLackOfProcess: Bool { errno == ESRCH }
 

@@ -165,10 +165,10 @@ public final class Daemon {
     ///
     /// - Parameter builtInSelectors: nil if handlers are registered later.
     static func readConfiguration(
-        _ path: String, builtInSelectors: Set<String>? = nil
+        _ path: String, builtInSelectors: Set<String>? = nil, files: FileChecks = .system
     ) throws(DaemonError) -> Configuration {
         do throws(ConfigurationError) {
-            let reader = ConfigurationReader(files: .system, builtInSelectors: builtInSelectors)
+            let reader = ConfigurationReader(files: files, builtInSelectors: builtInSelectors)
             return try reader.load(path: path)
         } catch {
             throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
@@ -225,25 +225,49 @@ extension Daemon {
 }
 
 extension FileChecks {
-    /// The file system of this machine.
-    static let system = FileChecks(
-        kind: { path in
-            switch try? File.kind(of: path) {
-            case .regular(let isExecutable): isExecutable ? .program : .other
-            case .directory: .directory
-            case .socket, .other: .other
-            case nil: .missing
-            }
-        },
-        contents: { (path, byteCountMax) throws(Unreadable) in
-            do throws(SystemError) {
-                return try File.read(path, atMost: byteCountMax)
-            } catch {
-                throw Unreadable(reason: error.reason)
-            }
-        },
-        searchPath: (Program.inheritedEnvironment()["PATH"] ?? "/usr/bin:/bin")
-            .split(separator: ":").map(String.init))
+    /// The file system of this machine, for a start or a check of the configuration.
+    ///
+    /// The configuration may come through a pipe that the process was given: `<(…)` of a shell.
+    static let system = FileChecks { path, byteCountMax throws(Unreadable) in
+        guard File.isOwnDescriptor(path) else {
+            return try regularContents(path, byteCountMax)
+        }
+        do throws(SystemError) {
+            return try File.read(path, atMost: byteCountMax)
+        } catch {
+            throw Unreadable(reason: error.reason)
+        }
+    }
+
+    /// The same for a reload, which waits for no other process.
+    static let systemAtReload = FileChecks(contents: regularContents)
+
+    private init(
+        contents: @escaping @Sendable (_ path: String, Int) throws(Unreadable) -> [UInt8]
+    ) {
+        self.init(
+            kind: { path in
+                switch try? File.kind(of: path) {
+                case .regular(let isExecutable): isExecutable ? .program : .other
+                case .directory: .directory
+                case .socket, .other: .other
+                case nil: .missing
+                }
+            },
+            contents: contents,
+            searchPath: (Program.inheritedEnvironment()["PATH"] ?? "/usr/bin:/bin")
+                .split(separator: ":").map(String.init))
+    }
+
+    @Sendable private static func regularContents(
+        _ path: String, _ byteCountMax: Int
+    ) throws(Unreadable) -> [UInt8] {
+        do throws(UnreadableFile) {
+            return try File.readRegular(path, atMost: byteCountMax)
+        } catch {
+            throw Unreadable(reason: error.reason)
+        }
+    }
 }
 
 extension StoreLimits {

@@ -28,6 +28,13 @@ package enum File {
         _ path: String, atMost byteCountMax: Int
     ) throws(SystemError) -> [UInt8] {
         let descriptor = try open("open \(path)", path, O_RDONLY)
+        return try contents(of: descriptor, path, atMost: byteCountMax)
+    }
+
+    /// Reads all of an open file.
+    static func contents(
+        of descriptor: borrowing Descriptor, _ path: String, atMost byteCountMax: Int
+    ) throws(SystemError) -> [UInt8] {
         do throws(SystemError) {
             return try descriptor.readEverything(path, atMost: byteCountMax)
         } catch {
@@ -202,10 +209,18 @@ package enum File {
     static func identity(
         of descriptor: borrowing Descriptor, _ path: String
     ) throws(SystemError) -> Identity {
+        let status = try status(of: descriptor, path)
+        return Identity(device: status.st_dev, number: status.st_ino)
+    }
+
+    /// The answer of fstat(2).
+    static func status(
+        of descriptor: borrowing Descriptor, _ path: String
+    ) throws(SystemError) -> stat {
         var status = stat()
         let number = descriptor.number
         try retrying("fstat \(path)") { unsafe fstat(number, &status) }
-        return Identity(device: status.st_dev, number: status.st_ino)
+        return status
     }
 
     /// The answer of stat(2) or lstat(2); nil when there is nothing.

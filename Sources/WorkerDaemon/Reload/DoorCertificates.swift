@@ -61,7 +61,7 @@ struct DoorCertificates: Sendable {
                 if SecretFile.isCredential(file) {
                     return ["\(setting).\(key): \(file) is not looked at here"]
                 }
-                if (try? File.read(file, atMost: byteCountMax)) == nil {
+                if SecretFile.isHidden(file, atMost: byteCountMax) {
                     return ["\(setting).\(key): \(file) can't be read here"]
                 }
             }
@@ -188,8 +188,8 @@ struct DoorCertificates: Sendable {
         _ setting: String, _ key: String
     ) throws(DaemonError) -> [UInt8] {
         let path = try SecretFile.path(setting, of: key)
-        do throws(SystemError) {
-            return try File.read(path, atMost: byteCountMax)
+        do throws(UnreadableFile) {
+            return try File.readRegular(path, atMost: byteCountMax)
         } catch {
             throw SecretFile.fault("\(key): \(error)")
         }

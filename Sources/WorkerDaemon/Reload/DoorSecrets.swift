@@ -25,13 +25,13 @@ struct DoorSecrets {
     private static func read(
         _ setting: String, _ what: String, _ path: String, _ log: Log
     ) throws(DaemonError) -> [UInt8] {
-        do throws(SystemError) {
-            if let mode = try File.mode(of: path), mode & 0o077 != 0 {
+        do throws(UnreadableFile) {
+            let bytes = try File.readRegular(
+                path, atMost: Configuration.Listen.passwordFileByteCountMax)
+            if let mode = try? File.mode(of: path), mode & 0o077 != 0 {
                 log.warning("\(path) can be read by other users: chmod 600 \(path)")
             }
-            let line = File.firstLine(
-                of: try File.read(
-                    path, atMost: Configuration.Listen.passwordFileByteCountMax))
+            let line = File.firstLine(of: bytes)
             if !line.isEmpty { return line }
         } catch {
             throw DaemonError("\(setting): \(error)", exitStatus: DaemonError.badConfiguration)

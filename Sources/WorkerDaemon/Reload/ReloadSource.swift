@@ -30,7 +30,7 @@ struct ReloadSource: Sendable {
     /// - Blocks: for the disk.
     func read() throws(DaemonError) -> ReadConfiguration {
         let configuration = try Daemon.readConfiguration(
-            path, builtInSelectors: Set(registered.keys))
+            path, builtInSelectors: Set(registered.keys), files: .systemAtReload)
         try children.controlGroups.check(configuration.selectors)
         try MachineRoom.check(for: configuration)
         return ReadConfiguration(

@@ -33,6 +33,11 @@ enum SecretFile {
     ///
     /// A group may read it: a credential of systemd shows the rights of its one reader there.
     static func checkProtection(of path: String, _ key: String) throws(DaemonError) {
+        do throws(UnreadableFile) {
+            try File.checkIsRegular(path)
+        } catch {
+            throw fault("\(key): \(error)")
+        }
         let owner: (userID: UInt32, mode: UInt32)?
         do throws(SystemError) {
             owner = try File.owner(of: path)
@@ -50,6 +55,19 @@ enum SecretFile {
             throw fault(
                 "\(key): \(path) has mode 0\(mode): its group and others may not write it, and "
                     + "others may not read it: chmod 640 \(path)")
+        }
+    }
+
+    /// Whether a file can't be read by this process; the daemon may run as another user.
+    ///
+    /// - Returns: false also for a file that no daemon reads, as it is not a regular one.
+    static func isHidden(_ path: String, atMost byteCountMax: Int) -> Bool {
+        do throws(UnreadableFile) {
+            _ = try File.readRegular(path, atMost: byteCountMax)
+            return false
+        } catch {
+            if case .system = error { return true }
+            return false
         }
     }
 

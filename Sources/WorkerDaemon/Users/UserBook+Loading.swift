@@ -32,8 +32,8 @@ extension UserBook {
         // Others who could change it would make themselves users.
         try SecretFile.checkProtection(of: path, "users")
         let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try File.read(path, atMost: JSON5Reader.byteCountMax)
+        do throws(UnreadableFile) {
+            bytes = try File.readRegular(path, atMost: JSON5Reader.byteCountMax)
         } catch {
             throw SecretFile.fault("users: \(error)")
         }
@@ -54,7 +54,7 @@ extension UserBook {
     static func check(_ configuration: Configuration) throws(DaemonError) -> String? {
         if let setting = configuration.users {
             if SecretFile.isCredential(setting) { return "users: \(setting) is not looked at here" }
-            if (try? File.read(setting, atMost: JSON5Reader.byteCountMax)) == nil {
+            if SecretFile.isHidden(setting, atMost: JSON5Reader.byteCountMax) {
                 return "users: \(setting) can't be read here"
             }
         }

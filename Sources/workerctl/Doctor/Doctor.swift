@@ -111,18 +111,17 @@ struct Doctor {
     private func configuration() -> [Finding] {
         let path = namedConfiguration ?? pathOfRunningConfiguration() ?? Self.usualConfiguration
         let name = "configuration"
-        let kind: File.Kind?
-        do throws(SystemError) {
-            kind = try File.kind(of: path)
-            if kind != nil { _ = try File.read(path, atMost: 16 << 20) }
+        var isThere = true
+        do throws(UnreadableFile) {
+            _ = try File.readRegular(path, atMost: 16 << 20)
+        } catch .system(let error) where error.isLackOfFile {
+            isThere = false
         } catch {
-            return [
-                .fail(
-                    name, "\(path) can't be read: \(error.reason)",
-                    try: "as root, or as the user of workerd")
-            ]
+            let advice: String? =
+                if case .system = error { "as root, or as the user of workerd" } else { nil }
+            return [.fail(name, "\(path) can't be read: \(error.reason)", try: advice)]
         }
-        guard kind != nil else {
+        guard isThere else {
             return [
                 namedConfiguration == nil
                     ? .warn(name, "there is no \(path)", try: "\(program) doctor --config FILE")

@@ -68,6 +68,43 @@ import Testing
         _ = consume listener
     }
 
+    @Test func `a regular file is read, links followed, and no other one`() throws {
+        let path = directory.file("file")
+        try File.write([1], to: path)
+        try #require(unsafe symlink(path, directory.file("link")) == 0)
+        for path in [path, directory.file("link")] {
+            #expect(try File.readRegular(path, atMost: 1) == [1])
+        }
+        try #require(unsafe mkfifo(directory.file("pipe"), 0o600) == 0)
+        try #require(unsafe symlink("pipe", directory.file("link to it")) == 0)
+        try #require(unsafe mknod(directory.file("socket"), S_IFSOCK | 0o600, 0) == 0)
+        for (path, kind) in [
+            (directory.file("pipe"), "a named pipe"), (directory.path, "a directory"),
+            (directory.file("link to it"), "a named pipe"), ("/dev/null", "a device"),
+            (directory.file("socket"), "a socket"),
+        ] {
+            let fault = #expect(throws: UnreadableFile.self) {
+                try File.readRegular(path, atMost: 1)
+            }
+            #expect(fault == .notRegular(path: path, kind: kind))
+            #expect(fault?.description == "\(path) is \(kind), not a regular file")
+        }
+        let missing = directory.file("missing")
+        #expect(
+            throws: UnreadableFile.system(SystemError(operation: "open \(missing)", errno: ENOENT))
+        ) {
+            try File.readRegular(missing, atMost: 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("/dev/stdin", true), ("/dev/fd/63", true), ("/proc/self/fd/0", true),
+        ("/dev/fd/", false), ("/dev/fd/a", false), ("/dev/fd/1/x", false), ("/etc/stdin", false),
+    ])
+    func `a path of a descriptor of this process is known`(_ path: String, _ isOne: Bool) {
+        #expect(File.isOwnDescriptor(path) == isOne)
+    }
+
     @Test func `a renamed file takes the place of another`() throws {
         try File.write([1], to: directory.file("a"))
         try File.write([2], to: directory.file("b"))
