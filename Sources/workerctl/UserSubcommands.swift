@@ -7,6 +7,7 @@ internal import WorkerDaemon
 
 enum UserSubcommands {
     private static let usualFile = "/etc/workerd/users"
+    private static let byteCountMax = 1 << 20
 
     static var all: [Subcommand] {
         [
@@ -53,7 +54,11 @@ enum UserSubcommands {
                 "user \(action) has no option \(option.rawValue)", try: "workerctl help user")
         }
         switch (action, invocation.words.count) {
-        case ("list", 1): try list(invocation, try text(path, mayBeMissing: false))
+        case ("list", 1):
+            let bytes = try reading(path) { () throws(UnreadableFile) in
+                try File.readRegular(path, atMost: byteCountMax)
+            }
+            try list(invocation, try text(bytes, path))
         case ("add", 2): try add(invocation, path)
         case ("rotate", 2): try rotate(invocation, path)
         case ("remove", 2): try remove(invocation, path)
@@ -67,46 +72,46 @@ enum UserSubcommands {
 
     private static func add(_ invocation: Invocation, _ path: String) throws(Failure) {
         let name = invocation.word(1)
-        var text = try text(path, mayBeMissing: true)
-        guard !text.users.contains(where: { $0.name == name }) else {
-            throw failure(
-                "can't add the user '\(name)'", "\(path) has it already",
-                try: "workerctl user rotate \(name)")
-        }
         guard let roles = invocation.text(.roles) else {
             throw .usage("user add needs --roles", try: "--roles observe,submit")
         }
         let secret = try newSecret()
-        do throws(ConfigurationError) {
-            try text.add(
-                name, roles: items(roles), threads: items(invocation.text(.threads)),
-                selectors: items(invocation.text(.selectors)),
-                seesPayloads: invocation.has(.payloads), secret.digest)
-        } catch {
-            throw failure("can't add the user '\(name)'", reason(error), try: nil)
+        try change(path, mayBeMissing: true) { text throws(Failure) in
+            guard !text.users.contains(where: { $0.name == name }) else {
+                throw failure(
+                    "can't add the user '\(name)'", "\(path) has it already",
+                    try: "workerctl user rotate \(name)")
+            }
+            do throws(ConfigurationError) {
+                try text.add(
+                    name, roles: items(roles), threads: items(invocation.text(.threads)),
+                    selectors: items(invocation.text(.selectors)),
+                    seesPayloads: invocation.has(.payloads), secret.digest)
+            } catch {
+                throw failure("can't add the user '\(name)'", reason(error), try: nil)
+            }
         }
-        try write(text, to: path)
         try tell(secret, of: name, invocation)
     }
 
     private static func rotate(_ invocation: Invocation, _ path: String) throws(Failure) {
         let name = invocation.word(1)
-        var text = try text(path, mayBeMissing: false)
-        let digests = try user(name, of: text, path).digests
-        guard digests.count < 2 || invocation.has(.finish) else {
-            throw failure(
-                "can't make another secret for '\(name)'",
-                "it has two already: clients that have the older one would be locked out",
-                try: "workerctl user rotate \(name) --finish, once all have the newer one")
-        }
-        let old = digests.suffix(1)
         let secret = invocation.has(.finish) ? nil : try newSecret()
-        do throws(ConfigurationError) {
-            try text.setSecrets(of: name, to: old + (secret.map { [$0.digest] } ?? []))
-        } catch {
-            throw failure("can't change the secret of '\(name)'", reason(error), try: nil)
+        try change(path, mayBeMissing: false) { text throws(Failure) in
+            let digests = try user(name, of: text, path).digests
+            guard digests.count < 2 || invocation.has(.finish) else {
+                throw failure(
+                    "can't make another secret for '\(name)'",
+                    "it has two already: clients that have the older one would be locked out",
+                    try: "workerctl user rotate \(name) --finish, once all have the newer one")
+            }
+            let old = digests.suffix(1)
+            do throws(ConfigurationError) {
+                try text.setSecrets(of: name, to: old + (secret.map { [$0.digest] } ?? []))
+            } catch {
+                throw failure("can't change the secret of '\(name)'", reason(error), try: nil)
+            }
         }
-        try write(text, to: path)
         if let secret { return try tell(secret, of: name, invocation) }
         try invocation.isJSON
             ? Output.write(.object([("user", .string(name))]))
@@ -115,14 +120,14 @@ enum UserSubcommands {
 
     private static func remove(_ invocation: Invocation, _ path: String) throws(Failure) {
         let name = invocation.word(1)
-        var text = try text(path, mayBeMissing: false)
-        _ = try user(name, of: text, path)
-        do throws(ConfigurationError) {
-            try text.remove(name)
-        } catch {
-            throw failure("can't remove the user '\(name)'", reason(error), try: nil)
+        try change(path, mayBeMissing: false) { text throws(Failure) in
+            _ = try user(name, of: text, path)
+            do throws(ConfigurationError) {
+                try text.remove(name)
+            } catch {
+                throw failure("can't remove the user '\(name)'", reason(error), try: nil)
+            }
         }
-        try write(text, to: path)
         try invocation.isJSON
             ? Output.write(.object([("removed", .string(name))]))
             : Output.write("removed \(name)\n")
@@ -160,19 +165,32 @@ enum UserSubcommands {
 
     // MARK: - The file
 
-    private static func text(
-        _ path: String, mayBeMissing: Bool
-    ) throws(Failure) -> UsersFileText {
-        var bytes: [UInt8]?
-        do throws(SystemError) {
-            let isThere = try File.kind(of: path) != nil
-            if isThere || !mayBeMissing { bytes = try File.read(path, atMost: 1 << 20) }
-        } catch {
-            throw Failure(
-                what: "can't read \(path)", reason: error.reason,
-                advice: "--file FILE, a users file that you may read",
-                status: Failure.Status.noInput)
+    /// Changes the file while no other `workerctl` does.
+    private static func change(
+        _ path: String, mayBeMissing: Bool, _ edit: (inout UsersFileText) throws(Failure) -> Void
+    ) throws(Failure) {
+        while true {
+            let file = try reading(path) { () throws(UnreadableFile) in
+                let file = try ChangingFile(path, atMost: byteCountMax)
+                // For the error that there is no such file.
+                if file.bytes == nil, !mayBeMissing {
+                    _ = try File.readRegular(path, atMost: byteCountMax)
+                }
+                return file
+            }
+            var text = try text(file.bytes, path)
+            try edit(&text)
+            do throws(SystemError) {
+                if try file.replace(with: text.bytes) { return }
+            } catch {
+                throw Failure(
+                    what: "can't write \(path)", reason: error.reason, advice: nil,
+                    status: Failure.Status.outputFault)
+            }
         }
+    }
+
+    private static func text(_ bytes: [UInt8]?, _ path: String) throws(Failure) -> UsersFileText {
         do throws(ConfigurationError) {
             return try UsersFileText(bytes, fileName: path)
         } catch {
@@ -180,13 +198,19 @@ enum UserSubcommands {
         }
     }
 
-    private static func write(_ text: UsersFileText, to path: String) throws(Failure) {
-        do throws(SystemError) {
-            try File.replace(path, with: text.bytes)
+    private static func reading<Value: ~Copyable>(
+        _ path: String, _ read: () throws(UnreadableFile) -> Value
+    ) throws(Failure) -> Value {
+        do throws(UnreadableFile) {
+            return try read()
         } catch {
+            let advice =
+                if case .locked = error { "again, when that program has ended" } else {
+                    "--file FILE, a users file that you may read"
+                }
             throw Failure(
-                what: "can't write \(path)", reason: error.reason, advice: nil,
-                status: Failure.Status.outputFault)
+                what: "can't read \(path)", reason: error.reason, advice: advice,
+                status: Failure.Status.noInput)
         }
     }
 

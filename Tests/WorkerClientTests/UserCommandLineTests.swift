@@ -1,5 +1,6 @@
 // `workerctl user` and `workerctl page`, tried as people use them.
 
+import Glibc
 import Kernel
 import RESP
 import Support
@@ -60,6 +61,42 @@ import WorkerDaemon
         #expect(try run("remove", "ann", file: path).text == "removed ann\n")
         #expect(try users(path).map(\.name) == ["bob"])
         #expect(try Directory.names(in: file.path) == ["users"])
+    }
+
+    /// Runs many `workerctl user` at once.
+    ///
+    /// - Parameter order: their arguments in a shell, in which `$i` is the number of each.
+    private func runMany(_ order: String, file: String) throws {
+        let script = """
+            for i in $(seq 32); do "$0" user \(order) --file "$1" >"$1.told-$i" 2>&1 & all="$all $!"
+            done
+            for one in $all; do wait $one || exit; done
+            """
+        var child = try ChildProcess.spawn(
+            ChildCommand(
+                program: "/bin/sh", arguments: ["-c", script, try product("workerctl"), file]))
+        try waitUntilReady(child.endDescriptor.number)
+        #expect(child.reap() == .exited(0))
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func `that are changed by many at once are all there, behind a link too`(isThere: Bool) throws {
+        let directory = try TestDirectory()
+        try Directory.create(directory.file("real"))
+        let (path, link) = (directory.file("real/users"), directory.file("users"))
+        try #require(unsafe symlink("real/users", link) == 0)
+        if isThere {
+            try File.write(Array("{ users: {} }".utf8), to: path)
+            try File.setMode(0o640, of: path)
+        }
+        try runMany("add u$i --roles work", file: link)
+        #expect(try users(path).count == 32)
+        try runMany("rotate u$i", file: path)
+        #expect(try users(path).allSatisfy { $0.digests.count == 2 })
+        try runMany("remove u$i", file: link)
+        #expect(try users(link).isEmpty)
+        #expect(File.target(ofLink: link) == "real/users")
+        #expect(try File.mode(of: path) == (isThere ? 0o640 : 0o600))
     }
 
     @Test(
@@ -131,6 +168,14 @@ import WorkerDaemon
         let directory = try TestDirectory()
         let path = directory.file("users")
         #expect(try run("list", file: path).status == 66)
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        for run in [
+            try run("list", file: path), try run("add", "x", "--roles", "work", file: path),
+        ] {
+            #expect(run.status == 66)
+            #expect(run.errors.contains("it is a named pipe, not a regular file"))
+        }
+        try File.remove(path)
         try File.write(Array("{ users: { ann: {} } }".utf8), to: path)
         let faulty = try run("add", "bob", "--roles", "work", file: path)
         #expect(faulty.status == 65 && faulty.errors.contains("users.ann.roles: is missing"))

@@ -92,23 +92,39 @@ extension File {
     /// - Thread: any.
     /// - Blocks: for the disk.
     package static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        _ = try put(bytes, at: path, onlyIfFree: false)
+    }
+
+    /// Puts a file at a path, as `replace` does.
+    ///
+    /// - Parameter onlyIfFree: whether a file that is there stays.
+    /// - Returns: whether the file is at that path now.
+    static func put(
+        _ bytes: [UInt8], at path: String, onlyIfFree: Bool
+    ) throws(SystemError) -> Bool {
         let beside = "\(path).\(try SystemRandom.number())"
         let descriptor = try open(
             "open \(beside)", beside, O_WRONLY | O_CREAT | O_EXCL, ownerOnly)
         do throws(SystemError) {
             try descriptor.write(everything: bytes)
-            if let old = try status(of: path, followingLinks: true) {
+            if !onlyIfFree, let old = try status(of: path, followingLinks: true) {
                 let number = descriptor.number
                 try retrying("chown \(path)") { fchown(number, old.st_uid, old.st_gid) }
                 try retrying("chmod \(path)") { fchmod(number, old.st_mode & 0o777) }
             }
             try descriptor.sync()
-            try rename(beside, to: path)
+            if !onlyIfFree {
+                try rename(beside, to: path)
+            } else if try !move(beside, toFree: path) {
+                try remove(beside)
+                return false
+            }
         } catch {
             try? remove(beside)
             throw error
         }
         try Directory.sync(Directory.parent(of: path))
+        return true
     }
 }
 

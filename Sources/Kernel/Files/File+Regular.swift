@@ -8,12 +8,15 @@ package enum UnreadableFile: Error, Equatable, Sendable, CustomStringConvertible
     case system(SystemError)
     /// The path leads to something else: `a named pipe`.
     case notRegular(path: String, kind: String)
+    /// Another program has locked it for a change.
+    case locked(path: String)
 
     /// The fault and its file, for people.
     package var description: String {
         switch self {
         case .system(let error): error.description
         case .notRegular(let path, let kind): "\(path) is \(kind), not a regular file"
+        case .locked(let path): "\(path) is being changed by another program"
         }
     }
 
@@ -22,6 +25,7 @@ package enum UnreadableFile: Error, Equatable, Sendable, CustomStringConvertible
         switch self {
         case .system(let error): error.reason
         case .notRegular(_, let kind): "it is \(kind), not a regular file"
+        case .locked: "it is being changed by another program"
         }
     }
 }
@@ -77,7 +81,8 @@ extension File {
         if let kind { throw .notRegular(path: path, kind: kind) }
     }
 
-    private static func reading<Value: ~Copyable>(
+    /// Makes system calls, and throws their error as that of a file.
+    static func reading<Value: ~Copyable>(
         _ body: () throws(SystemError) -> Value
     ) throws(UnreadableFile) -> Value {
         do throws(SystemError) {
