@@ -7,10 +7,14 @@ internal import Journals
 struct Migration {
     private let address: ServerAddress
     private let connection: ServerConnection
+    private let rights: NeededRights
 
-    init(_ address: ServerAddress, _ connection: ServerConnection) {
+    /// - Parameter rights: checked as far as the tables are there: a role has all rights to those
+    ///   that it makes.
+    init(_ address: ServerAddress, _ connection: ServerConnection, _ rights: NeededRights) {
         self.address = address
         self.connection = connection
+        self.rights = rights
     }
 
     /// Adds the steps that the schema lacks; an empty database gets all.
@@ -34,8 +38,11 @@ struct Migration {
             ).first
             let hasSettings = found?.isTrue(1) == true
             if !hasSettings, found?.isTrue(2) == true { throw Found.foreign }
+            let lacking = try rights.lacking(on: connection)
+            if lacking.hidesVersion { throw Found.forbidden(lacking) }
             let version = hasSettings ? try readVersion() : 0
             guard version <= ServerSchema.version else { throw Found.newer(version) }
+            guard lacking.isEmpty else { throw Found.forbidden(lacking) }
             if found?.isTrue(0) != true { try connection.send("CREATE SCHEMA workerd") }
             for statement in ServerSchema.steps.dropFirst(version).joined() {
                 try connection.send(statement)
@@ -60,6 +67,10 @@ struct Migration {
         static func newer(_ version: Int) -> ServerError {
             ServerError(code: "WD002", message: "\(version)")
         }
+        static let forbiddenCode = "WD004"
+        static func forbidden(_ rights: LackingRights) -> ServerError {
+            ServerError(code: forbiddenCode, message: rights.description)
+        }
     }
 
     private func readVersion() throws(ServerError) -> Int {
@@ -81,6 +92,8 @@ struct Migration {
                 .newer, path: address.shown,
                 detail: "its tables are of version \(error.message), and this workerd has version "
                     + "\(ServerSchema.version)")
+        case Found.forbiddenCode:
+            return StoreFault(.unfit, path: address.shown, detail: error.message)
         default:
             return error.isLost
                 ? StoreFault(.away, path: address.shown, detail: "\(error)")

@@ -22,6 +22,9 @@ final class NodeEntry {
 
     init(_ card: NodeCard) { self.card = card }
 
+    /// Whether a pool of this daemon has slots.
+    var hasSlots: Bool { card.threads.contains(where: PoolSlot.isOne) }
+
     /// Enters the daemon by a session; does nothing if it is entered, if the tables are of an older
     /// version, or while an earlier session of the daemon is not over.
     func enter(on connection: ServerConnection) throws(ServerError) {

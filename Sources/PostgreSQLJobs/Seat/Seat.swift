@@ -156,7 +156,7 @@ final class Seat {
             try connection.send("BEGIN")
             try connection.synchronize()
         }
-        try Migration(address, connection).run()
+        try Migration(address, connection, rights).run()
         if isShared { try takeShare(on: connection) }
         try asking { () throws(ServerError) in
             try enterEpoch(on: connection)
@@ -265,6 +265,8 @@ final class Seat {
     private func wait(
         _ standby: SeatStandby, _ first: ServerConnection
     ) throws(StoreFault) -> ServerConnection {
+        // Now, and not when the other daemon has ended.
+        try checkRights(on: first)
         standby.begin()
         var connection: ServerConnection? = first
         var watch = SeatWatch()
