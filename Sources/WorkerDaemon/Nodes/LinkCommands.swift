@@ -1,21 +1,32 @@
 // The command by which another node says for whom it asks. Nodes alone send it, on connections that
 // begin with the mark of a relay.
 
+internal import Jobs
 internal import RESP
 internal import Wording
 
 enum LinkCommands {
     static let all: [CommandSpecification] = [
         CommandSpecification(
-            "link", 2...3, .connection, .anyUser, usage: "secret user | THREADS [pool]",
+            "link", 2...CommandTable.manyArguments, .connection, .anyUser,
+            usage: "secret user | THREADS [pool] | UNWATCHED JOBS id [id …]",
             "For other nodes with this store: gives the connection the rights of a user, and "
-                + "answers with its number; or tells the sum of the threads that are served here.",
+                + "answers with its number; tells the sum of the threads that are served here; or "
+                + "which of some jobs the client does not watch here.",
             permission: .unauthenticatedNode, execute: link)
     ]
 
     /// Asks for the sum of the threads that a node serves, or of the slots of a pool among them.
     static func sum(of pool: String?) -> Command {
         Command((["LINK", "THREADS"] + (pool.map { [$0] } ?? [])).map { Array($0.utf8) })
+    }
+
+    /// Asks which of some jobs the client does not watch at a node.
+    ///
+    /// It never has three words, which an earlier version takes for a secret and a user.
+    static func unwatched(_ ids: [JobID]) -> Command {
+        Command(
+            (["LINK", "UNWATCHED", "JOBS"] + ids.map { "\($0.number)" }).map { Array($0.utf8) })
     }
 
     private static func link(
@@ -27,7 +38,13 @@ enum LinkCommands {
         guard let owners = service.owners else {
             throw WireError(.err, "LINK is for nodes that work together: this daemon works alone")
         }
-        if session.isLink, command.matches(1, "THREADS") {
+        if session.isLink, command.count > 3, command.matches(1, "UNWATCHED") {
+            let ids = try (3..<command.count).map { try JobCommands.id(command, at: $0) }
+            let watches = service.driver.scheduler.audience.watches
+            let new = ids.filter { !watches.isWatched($0, by: session.number) }
+            return .array(new.map { .integer(Int(clamping: $0.number)) })
+        }
+        if session.isLink, command.count < 4, command.matches(1, "THREADS") {
             return .integer(owners.servedSum(of: command.count > 2 ? command.text(at: 2) : nil))
         }
         guard command.count == 3 else { throw WireError(.err, "LINK needs a secret and a user") }

@@ -426,29 +426,12 @@ extension Service {
         }
         links(of: session).noteWayFound()
         let rest = withOutput ? [Array("OUTPUT".utf8)] : []
-        func part(_ ids: [JobID]) -> Command {
+        let round = WatchRound(
+            of: own, and: byNode.values.map { $0 }, session, self
+        ) { ids in
             Command([command.bytes(at: 0)] + ids.map { Array("\($0.number)".utf8) } + rest)
         }
-        let links = links(of: session)
-        let slot = session.reserve()
-        let finish = { [unowned session, unowned links] (parts: [RESPValue]) in
-            session.fill(slot, with: .sum(of: parts))
-            links.releasePushes()
-        }
-        // The answer comes before the first push: those of other nodes wait for it, and this node's
-        // begin with the last part.
-        let gathered = GatheredAnswer(partCount: byNode.count) {
-            [unowned self, unowned session] parts in
-            guard !own.isEmpty, parts.first?.errorWord == nil else { return finish(parts) }
-            executeHere(part(own), session, for: slot) { finish([$0] + parts) }
-        }
-        links.holdPushes()
-        for (place, (link, ids)) in byNode.values.enumerated() {
-            link.isStateful = true
-            links.send(
-                part(ids), over: link,
-                for: .part(slot, isTimed: false) { gathered.add($0, at: place) })
-        }
+        round.begin()
     }
 
     /// Ends a job where it is; then asks all nodes for the next one.

@@ -180,6 +180,9 @@ final class SessionLinks {
     /// Keeps pushes back until an answer is given.
     func holdPushes() { holdCount += 1 }
 
+    /// Drops the pushes about these jobs that are kept back.
+    func dropEarlyPushes(about subjects: Set<UInt64>) { earlyPushes.remove(about: subjects) }
+
     /// An answer is given that has held pushes back.
     func releasePushes() {
         holdCount -= 1

@@ -148,6 +148,55 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `watches all jobs of a command or none`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["pool": 2])
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let ended = try client.perform("two", "echo", "x")
+            try client.waitUntil(ended, is: "done")
+            let ids = try ["one", "two", "pool"].map { try client.perform(.text($0), "hold", "x") }
+            for id in ids { try client.waitUntil(id, is: "running") }
+            // This node is to know of the first one, and node 2 of the second one.
+            for missing in [4_000_000_000, 4_000_000_001] {
+                try nodes.find(at: 0) { id in
+                    switch Int(id.number) {
+                    case ids[1], ended: .success("two")
+                    case ids[2], 4_000_000_001: .success("pool")
+                    default: .success(nil)
+                    }
+                }
+                func observe(_ ids: [Int]) -> [UInt8] {
+                    TestClient.bytes(["OBSERVE"] + ids.map { .integer($0) })
+                }
+                for some in [ids, Array(ids[1...]), [ids[0], ids[1]], [ids[1]]] {
+                    try client.send(observe(some + [ended, missing]))
+                    #expect(try client.reply().errorWord == "NOJOB")
+                    // No push has come, either.
+                    #expect(try client.call("PING").text == "PONG")
+                    #expect(try client.call("UNOBSERVE") == .integer(0))
+                }
+                // Earlier watches stay, and so do those of the next command.
+                #expect(try client.call("OBSERVE", .integer(ids[2])) == .integer(1))
+                guard case .push = try client.reply() else { throw Unexpected("no push") }
+                try client.send(observe(ids + [missing]) + observe([ids[1]]))
+                var replies: [RESPValue] = []
+                while replies.count < 2 {
+                    let reply = try client.reply()
+                    if case .push = reply { continue }
+                    replies.append(reply)
+                }
+                #expect(replies[0].errorWord == "NOJOB")
+                #expect(replies[1] == .integer(1))
+                try client.send("UNOBSERVE")
+                var count = try client.reply()
+                while case .push = count { count = try client.reply() }
+                #expect(count == .integer(2))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `stops watching`() throws {
         try withLinkedNodes { nodes in
             let client = try nodes.connect(0)
