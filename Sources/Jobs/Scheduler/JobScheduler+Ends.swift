@@ -98,8 +98,10 @@ extension JobScheduler {
                 Int64.random(in: RetryPause.milliseconds(after: attempt), using: &jitter)
             }
         let due = completion.endedAt + pause
-        // One that went first after a restart goes aside as others do.
-        if job.isInherited, !job.retry.blocks { endHoldUp(by: job) }
+        // One that went first after a restart goes aside as others do, or holds up its key only.
+        if job.isInherited, !job.retry.blocks || job.heldUpOrder !== job.orders.own {
+            endHoldUp(by: job)
+        }
         // First: the clients that watch it are told with it.
         job.lastFailure = completion.outcome.failureReason
         apply(.retry(dueAt: due), to: job.id, at: completion.endedAt)

@@ -309,7 +309,8 @@ extension JobScheduler {
             }
             let orders = orders.orders(
                 thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.job.key)
-            if orders.own !== job.orders.own { endHoldUp(by: job) }
+            let heldUp = job.isInherited ? orders.inherited : orders.own
+            if heldUp !== job.heldUpOrder { endHoldUp(by: job) }
             job.keep(orders)
         }
     }

@@ -290,6 +290,9 @@ package final class JobEntry {
     /// Whether the jobs behind it in its order wait until it has ended.
     var holdsUpOthers: Bool { retry.blocks || isInherited }
 
+    /// The order whose jobs wait behind it, if it holds up others.
+    var heldUpOrder: JobOrder? { isInherited ? orders.inherited : orders.own }
+
     /// Its turn has come.
     ///
     /// - Parameter number: of the turn.

@@ -91,7 +91,7 @@ extension JobScheduler {
     /// Keeps the order of a job that a shutdown has left to the store: jobs loaded later wait too.
     @discardableResult
     mutating func keepHoldUp(by job: JobEntry) -> HoldUp? {
-        guard let order = job.orders.own, let holdUp = order.holdUp, holdUp.blocker == job.id
+        guard let order = job.heldUpOrder, let holdUp = order.holdUp, holdUp.blocker == job.id
         else { return nil }
         orders.heldUpUntilRestart.append(order)
         return holdUp
@@ -186,7 +186,7 @@ extension JobScheduler {
 
     /// Notes that a job is between two attempts since before the restart.
     mutating func restoreHoldUp(by job: JobEntry) {
-        guard let order = job.orders.own else { return }
+        guard let order = job.heldUpOrder else { return }
         if !order.notesJobs { beginNoting(of: order, besides: job) }
         let holdUp = holdUp(of: order, by: job)
         // Of a claimed thread, jobs in memory only may have been offered meanwhile.
@@ -210,14 +210,14 @@ extension JobScheduler {
 
     /// Offers the jobs behind one that has left, if it held any up.
     mutating func endHoldUp(by job: JobEntry) {
-        guard job.holdsUpOthers, let order = job.orders.own, let holdUp = order.holdUp,
+        guard job.holdsUpOthers, let order = job.heldUpOrder, let holdUp = order.holdUp,
             holdUp.blocker == job.id
         else { return }
         order.holdUp = nil
         orders.holdUps.remove(holdUp)
         // Another one of the order may be between two attempts, too: now it holds up the rest.
         for next in holdUp.followers
-        where book.active(next.id) === next && next.orders.own === order && !next.place.isOffered {
+        where book.active(next.id) === next && next.heldUpOrder === order && !next.place.isOffered {
             _ = self.holdUp(of: order, by: next)
         }
         for other in holdUp.takeAll() where book.active(other.id) === other {
