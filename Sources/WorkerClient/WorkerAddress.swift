@@ -104,6 +104,16 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// What is wrong with the address as a text; nil if nothing is.
+    package var fault: String? {
+        do throws(SocketError) {
+            _ = try resolved()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
     /// The same as the kernel takes it.
     func resolved() throws(SocketError) -> SocketAddress {
         switch door {

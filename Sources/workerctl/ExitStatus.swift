@@ -38,7 +38,7 @@ extension Failure {
             case .notAllowed: "the daemon does not let this user: NOAUTH, WRONGPASS, NOPERM"
             case .timeout: "the time of --wait or --timeout is up; the job goes on"
             case .interrupted: "ended by Ctrl-C"
-            case .terminated: "ended by SIGTERM, or the terminal is gone"
+            case .terminated: "ended by SIGTERM; top also if its terminal is gone"
             }
         }
     }

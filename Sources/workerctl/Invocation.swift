@@ -182,6 +182,9 @@ struct Invocation {
         let address: WorkerAddress
         if let tcp = text(.tcp) {
             address = try port(tcp, password)
+            if let fault = address.fault {
+                throw .usage("--tcp: \(fault)", try: "--tcp 127.0.0.1:7711")
+            }
         } else {
             let socket = text(.socket).map(WorkerAddress.unix) ?? .standard()
             address = try trustedUserID().map(socket.trusting) ?? socket

@@ -57,6 +57,17 @@ extension JobScheduler {
         delay(adopted, until: job.dueAt ?? job.acceptedAt)
     }
 
+    /// No worker can end a held job any more, as its selector is not for workers, or is not there:
+    /// another attempt follows, beside its retries.
+    package mutating func endHold(of job: Job) {
+        guard book.active(job.id) == nil else { return vanished(job.id) }
+        // As many attempts as with the held one, which it leaves out.
+        effects.record(
+            .putBack(
+                job.id, attempt: job.attempt + 1, forgivenCount: job.forgivenCount + 1,
+                mayExpire: false))
+    }
+
     /// Whether other jobs wait for a job that holds up others: those of its key or its one thread.
     func isInOrder(_ job: Job, of group: ThreadGroup) -> Bool {
         job.key != nil || group.isOneThread(job.thread)

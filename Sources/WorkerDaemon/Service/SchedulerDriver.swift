@@ -207,7 +207,17 @@ final class SchedulerDriver {
     func restore(_ recovery: StoreRecovery) {
         pauseAgain(recovery.pausedThreads)
         exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
-        input { $0.restore(recovery) }
+        input {
+            $0.restore(recovery)
+            endHolds(of: recovery.held, &$0)
+        }
+    }
+
+    /// Counts the held attempts of selectors that are not for workers any more.
+    private func endHolds(of held: [HeldJob], _ scheduler: inout JobScheduler) {
+        for job in held.map(\.job) where handlers[job.selector]?.isForWorkers != true {
+            scheduler.endHold(of: job)
+        }
     }
 
     // MARK: - Inputs
@@ -268,12 +278,18 @@ final class SchedulerDriver {
             whenSubmitted?(jobs)
             return
         }
+        var held: [HeldJob] = []
         if let whenTaken {
             for case .claimed(_, .success(let jobs)) in answers {
-                if let taken = jobs.taken { whenTaken(taken) }
+                guard let taken = jobs.taken else { continue }
+                whenTaken(taken)
+                held += taken.held
             }
         }
-        input { $0.take(answers) }
+        input {
+            $0.take(answers)
+            endHolds(of: held, &$0)
+        }
         for fault in scheduler.takeFaults() { log.error(fault) }
         whenCompleted?()
     }

@@ -7,6 +7,7 @@ internal import Jobs
 internal import Kernel
 internal import RESP
 internal import RunLoops
+internal import Wording
 
 extension WorkerExchange {
     /// A job that a worker of an earlier run holds and that its thread does not serve yet.
@@ -35,7 +36,12 @@ extension WorkerExchange {
     /// - Parameter selectors: the configuration of a selector for workers.
     func restore(_ jobs: [HeldJob], _ selectors: (String) -> Configuration.Selector?) {
         for job in jobs {
-            guard let selector = selectors(job.job.selector) else { continue }
+            guard let selector = selectors(job.job.selector) else {
+                log.warning(
+                    "job \(job.job.id): a worker may have it since before the restart; selector "
+                        + "\(quoted(job.job.selector)) is not for workers now, so it runs again")
+                continue
+            }
             let process = job.holder.process.flatMap { $0.isSeen ? $0 : nil }
             let limit =
                 selector.leaseAfterRestart

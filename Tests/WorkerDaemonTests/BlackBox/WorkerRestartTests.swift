@@ -22,8 +22,8 @@ import Testing
 
     /// Runs a test over two lives of a daemon.
     private func withTwoLives(
-        endedBy end: End, _ setup: Setup = Self.setup, _ first: (TestDaemon) throws -> Void,
-        _ second: (TestDaemon) throws -> Void
+        endedBy end: End, _ setup: Setup = Self.setup, then next: Setup? = nil,
+        _ first: (TestDaemon) throws -> Void, _ second: (TestDaemon) throws -> Void
     ) throws {
         let scratch = try Scratch()
         let before = try TestDaemon(setup, in: scratch)
@@ -38,7 +38,7 @@ import Testing
             try before.connect().send("SHUTDOWN", "NOW")
             #expect(try before.end() == "exit status 0")
         }
-        let after = try TestDaemon(setup, in: scratch, logName: "log2")
+        let after = try TestDaemon(next ?? setup, in: scratch, logName: "log2")
         defer { after.kill() }
         try second(after)
     }
@@ -78,6 +78,48 @@ import Testing
             #expect(try held.ended(client, "one").text == "OK")
             #expect(try client.call("RESULT", .integer(held.id)).text == "one")
             #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "2")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [End.crash, .shutdown])
+    func `lose a job whose selector is a program then`(end: End) throws {
+        var next = Self.setup
+        next.selectors = """
+            resize: { program: ["sh", "-c", "echo $WORKERD_ATTEMPT"] },
+            """
+        var held: Taken?
+        try withTwoLives(endedBy: end, then: next) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("images", "resize", "1")
+            held = try Taken.take(worker, "resize")
+            try eventually("the store has its attempt") {
+                try client.job(try #require(held).id, "state").text == "running"
+            }
+        } _: { daemon in
+            let client = try daemon.connect()
+            let held = try #require(held)
+            // It is told that it runs again, as its worker may be at it still.
+            #expect(try client.call("RESULT", .integer(held.id), "WAIT").text == "2\n")
+            #expect(try held.ended(client, "one").errorWord == "STALE")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [End.crash, .shutdown])
+    func `lose a job whose selector is missing then`(end: End) throws {
+        var next = Self.setup
+        next.selectors = "crop: { worker: true },"
+        var held: Taken?
+        try withTwoLives(endedBy: end, then: next) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("images", "resize", "1")
+            held = try Taken.take(worker, "resize")
+        } _: { daemon in
+            let client = try daemon.connect()
+            let held = try #require(held)
+            #expect(try held.ended(client, "one").errorWord == "STALE")
+            try eventually("its attempt counts") {
+                try client.job(held.id, "attempt") == .integer(1)
+            }
         }
     }
 
