@@ -104,7 +104,7 @@ public struct WorkerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What is wrong with the address as a text; nil if nothing is.
+    /// The fault of an address that is wrong as a text; nil if there is none.
     package var fault: String? {
         do throws(SocketError) {
             _ = try resolved()

@@ -157,6 +157,7 @@ extension JobScheduler {
             for job in jobs.blockers where book.active(job.id) == nil {
                 if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
             }
+            endHoldUpsUntilClaim(of: thread)
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }
@@ -216,8 +217,12 @@ extension JobScheduler {
     mutating func leaveToOwner(_ job: JobEntry, _ queue: JobQueue) {
         retract(job)
         parkAsStored(job, queue)
-        // Jobs in memory only may have waited behind it.
-        endHoldUp(by: job)
+        // Jobs in memory only may wait behind it: until the claim, if this scheduler makes it.
+        if served.releases.refuses(job.thread) {
+            endHoldUp(by: job)
+        } else {
+            keepHoldUpUntilClaim(by: job)
+        }
         job.forgetOrders()
     }
 

@@ -317,6 +317,7 @@ extension JobScheduler {
 
     /// The daemon goes down: suspended groups go on with their present threads.
     mutating func giveUpChanges() {
+        giveUpHoldUpsUntilClaim()
         for group in served.groups where group.isSuspended || !group.drained.isEmpty {
             (group.isSuspended, group.drained) = (false, [])
             offerSuspended(of: group)

@@ -236,7 +236,8 @@ package struct JobScheduler: ~Copyable {
                 kept[job.group.index, default: (0, 0)].kept += 1
                 kept[job.group.index, default: (0, 0)].heldUp += 1
                 precondition(
-                    book.active(holdUp.blocker) != nil || stage.isRefusing,
+                    book.active(holdUp.blocker) != nil || stage.isRefusing
+                        || orders.isUntilClaim(holdUp),
                     "job \(job.id) waits behind job \(holdUp.blocker), which has left")
             }
         }

@@ -192,3 +192,22 @@ extension WorkerExchange {
         inherited = [:]
     }
 }
+
+extension SchedulerDriver {
+    /// Recovers the jobs that the store had when it was opened, and the pauses.
+    func restore(_ recovery: StoreRecovery) {
+        pauseAgain(recovery.pausedThreads)
+        exchange.restore(recovery.held) { handlers[$0]?.forWorkers }
+        input {
+            $0.restore(recovery)
+            endHolds(of: recovery.held, &$0)
+        }
+    }
+
+    /// Counts the held attempts of selectors that are not for workers any more.
+    func endHolds(of held: [HeldJob], _ scheduler: inout JobScheduler) {
+        for job in held.map(\.job) where handlers[job.selector]?.isForWorkers != true {
+            scheduler.endHold(of: job)
+        }
+    }
+}

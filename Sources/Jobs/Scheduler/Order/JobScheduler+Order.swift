@@ -97,6 +97,32 @@ extension JobScheduler {
         return holdUp
     }
 
+    /// Keeps the order of a blocker that leaves with its thread, which this scheduler claims next.
+    mutating func keepHoldUpUntilClaim(by job: JobEntry) {
+        guard job.holdsUpOthers, let order = job.heldUpOrder, order.holdUp?.blocker == job.id
+        else { return }
+        orders.heldUpUntilClaim[job.slot, default: []].append(order)
+    }
+
+    /// Ends the hold-ups of a claimed thread whose blockers have not come back.
+    mutating func endHoldUpsUntilClaim(of thread: String) {
+        for order in orders.heldUpUntilClaim.removeValue(forKey: thread) ?? [] {
+            guard let holdUp = order.holdUp, book.active(holdUp.blocker) == nil else { continue }
+            end(holdUp, of: order)
+        }
+    }
+
+    /// The daemon goes down, and claims no more threads: the blockers stay in the store.
+    mutating func giveUpHoldUpsUntilClaim() {
+        let left = orders.heldUpUntilClaim.sorted { $0.key < $1.key }.flatMap(\.value)
+        orders.heldUpUntilClaim = [:]
+        for order in left {
+            guard let holdUp = order.holdUp, book.active(holdUp.blocker) == nil else { continue }
+            orders.heldUpUntilRestart.append(order)
+            for job in holdUp.takeAll() { abandon(job) }
+        }
+    }
+
     /// Keeps the orders of a job that a shutdown has left to the store although it has held up
     /// nothing: jobs that are loaded later wait too.
     ///
@@ -213,6 +239,10 @@ extension JobScheduler {
         guard job.holdsUpOthers, let order = job.heldUpOrder, let holdUp = order.holdUp,
             holdUp.blocker == job.id
         else { return }
+        end(holdUp, of: order)
+    }
+
+    private mutating func end(_ holdUp: HoldUp, of order: JobOrder) {
         order.holdUp = nil
         orders.holdUps.remove(holdUp)
         // Another one of the order may be between two attempts, too: now it holds up the rest.

@@ -19,6 +19,9 @@ package struct OrderKeeper {
     /// The orders whose blockers a shutdown has left to the store: jobs that are loaded later wait
     /// too.
     var heldUpUntilRestart: [JobOrder] = []
+    /// The orders whose blockers have left with their thread, by its name: the claim that follows
+    /// brings them back.
+    var heldUpUntilClaim: [String: [JobOrder]] = [:]
     /// How many turns have come: the number of the latest one.
     var turnCount: UInt64 = 0
     /// How many jobs were looked at because one before them failed: the cost of a failure.
@@ -44,6 +47,11 @@ package struct OrderKeeper {
     func holdUp(thread: String, isForOne: Bool, key: [UInt8]?) -> HoldUp? {
         if isForOne, let holdUp = threads[thread]?.holdUp { return holdUp }
         return key.flatMap { keys[Scope(thread: thread, key: $0)]?.order?.holdUp }
+    }
+
+    /// Whether a claim is to bring the blocker of a hold-up back.
+    func isUntilClaim(_ holdUp: HoldUp) -> Bool {
+        heldUpUntilClaim.values.contains { $0.contains { $0.holdUp === holdUp } }
     }
 
     private mutating func order(of thread: String) -> JobOrder {
