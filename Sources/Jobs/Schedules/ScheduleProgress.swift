@@ -10,8 +10,11 @@ package struct ScheduleProgress: Hashable, Sendable {
     package var lastRunAt: Int64?
     /// Its last job.
     package var lastJob: JobID?
-    /// Its progress when the clock was set back; in no store.
-    private var left: Place?
+    /// Its progress at each time when the clock was set back, the earliest moment last; in no
+    /// store.
+    private var left: [Place] = []
+    /// So many are remembered.
+    private static let leftCountMax = 16
 
     /// Where a schedule is.
     private struct Place: Hashable, Sendable {
@@ -30,13 +33,15 @@ package struct ScheduleProgress: Hashable, Sendable {
     ///
     /// - Parameter tolerance: how long it may be silent.
     package mutating func follow(clockAt now: Int64, tolerance: Int64) {
-        if let left, through < left.through, left.through <= now {
+        while let place = left.last, place.through <= now {
+            left.removeLast()
             // Runs from before the clock was wrong are not missed now.
-            (since, through) = (left.since, left.through)
-            self.left = nil
+            if through < place.through { (since, through) = (place.since, place.through) }
         }
         guard through > now + tolerance else { return }
-        if through > left?.through ?? .min { left = Place(since: since, through: through) }
+        while let place = left.last, place.through <= through { left.removeLast() }
+        left.append(Place(since: since, through: through))
+        if left.count > Self.leftCountMax { left.removeFirst() }
         through = now
         since = now
     }

@@ -45,6 +45,16 @@ import Testing
         #expect(following([2, 11], from: wrong) == ten)
     }
 
+    @Test func `goes on from where it was if the clock was ahead before it was behind`() {
+        var ahead = ten
+        ahead.through = 13 * Self.hour
+        let right = following([10], from: ahead)
+        #expect(right.through == 10 * Self.hour)
+        #expect(following([8, 10], from: right) == right)
+        // Runs of the wrong time do not happen again either.
+        #expect(following([8, 10, 14], from: right).through == 13 * Self.hour)
+    }
+
     @Test func `is its own when the clock comes there by itself`() {
         var back = following([4])
         back.through = 10 * Self.hour

@@ -121,7 +121,7 @@ import Testing
             // They take words without end, and say what is wrong with these.
             let open: Set = [
                 "hello", "client", "config", "command", "observe", "unobserve", "events", "take",
-                "done",
+                "done", "link",
             ]
             for command in commands {
                 let name = try #require(command.elements?.first?.text)
