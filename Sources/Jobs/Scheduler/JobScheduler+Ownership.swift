@@ -218,10 +218,10 @@ extension JobScheduler {
         retract(job)
         parkAsStored(job, queue)
         // Jobs in memory only may wait behind it: until the claim, if this scheduler makes it.
-        if served.releases.refuses(job.thread) {
+        if served.releases.refuses(queue.name.thread) {
             endHoldUp(by: job)
         } else {
-            keepHoldUpUntilClaim(by: job)
+            keepHoldUp(by: job, untilClaimOf: queue.name.thread)
         }
         job.forgetOrders()
     }

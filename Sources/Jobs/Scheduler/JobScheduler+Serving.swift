@@ -309,8 +309,9 @@ extension JobScheduler {
             }
             let orders = orders.orders(
                 thread: job.thread, isForOne: group.isOneThread(job.thread), key: job.job.key)
-            let heldUp = job.isInherited ? orders.inherited : orders.own
-            if heldUp !== job.heldUpOrder { endHoldUp(by: job) }
+            if orders.heldUp(isInherited: job.isInherited) !== job.heldUpOrder {
+                endHoldUp(by: job)
+            }
             job.keep(orders)
         }
     }

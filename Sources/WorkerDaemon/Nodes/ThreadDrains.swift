@@ -5,7 +5,7 @@
 
 internal import Kernel
 
-/// The threads, pools and slots that are drained, and those whose drain was in vain.
+/// The threads, pools and slots that are drained, and the moments from which others may be again.
 struct ThreadDrains {
     /// How long a pool or a slot is drained at most.
     static let patience = Duration.seconds(5)

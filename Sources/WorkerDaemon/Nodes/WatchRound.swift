@@ -30,7 +30,7 @@ final class WatchRound {
     private let command: ([JobID]) -> Command
 
     /// - Parameters:
-    ///   - own: the jobs of this node, and those that no node has.
+    ///   - own: the jobs of this node, and the jobs that no node has.
     ///   - command: OBSERVE of some of the jobs.
     init(
         of own: [JobID], and others: [(link: NodeLink, ids: [JobID])], _ session: Session,

@@ -291,7 +291,7 @@ package final class JobEntry {
     var holdsUpOthers: Bool { retry.blocks || isInherited }
 
     /// The order whose jobs wait behind it, if it holds up others.
-    var heldUpOrder: JobOrder? { isInherited ? orders.inherited : orders.own }
+    var heldUpOrder: JobOrder? { orders.heldUp(isInherited: isInherited) }
 
     /// Its turn has come.
     ///

@@ -136,7 +136,9 @@ struct JobOrders {
 
     /// The order that it holds up while it fails: its key if it has one, else its thread.
     var own: JobOrder? { key ?? thread }
-    /// The order that it holds up while a worker may have it since before a restart: of a single
-    /// thread, nothing else begins.
-    var inherited: JobOrder? { thread ?? key }
+    /// The order that it holds up.
+    ///
+    /// - Parameter isInherited: whether a worker may have it since before a restart: of a single
+    ///   thread, nothing else begins meanwhile.
+    func heldUp(isInherited: Bool) -> JobOrder? { isInherited ? thread ?? key : own }
 }

@@ -91,17 +91,22 @@ extension JobScheduler {
     /// Keeps the order of a job that a shutdown has left to the store: jobs loaded later wait too.
     @discardableResult
     mutating func keepHoldUp(by job: JobEntry) -> HoldUp? {
-        guard let order = job.heldUpOrder, let holdUp = order.holdUp, holdUp.blocker == job.id
-        else { return nil }
+        guard let (order, holdUp) = held(by: job) else { return nil }
         orders.heldUpUntilRestart.append(order)
         return holdUp
     }
 
+    /// The order that a job holds up, and its hold-up; nil if it holds up none.
+    private func held(by job: JobEntry) -> (order: JobOrder, holdUp: HoldUp)? {
+        guard let order = job.heldUpOrder, let holdUp = order.holdUp, holdUp.blocker == job.id
+        else { return nil }
+        return (order, holdUp)
+    }
+
     /// Keeps the order of a blocker that leaves with its thread, which this scheduler claims next.
-    mutating func keepHoldUpUntilClaim(by job: JobEntry) {
-        guard job.holdsUpOthers, let order = job.heldUpOrder, order.holdUp?.blocker == job.id
-        else { return }
-        orders.heldUpUntilClaim[job.slot, default: []].append(order)
+    mutating func keepHoldUp(by job: JobEntry, untilClaimOf thread: String) {
+        guard let order = held(by: job)?.order else { return }
+        orders.heldUpUntilClaim[thread, default: []].append(order)
     }
 
     /// Ends the hold-ups of a claimed thread whose blockers have not come back.
@@ -236,9 +241,7 @@ extension JobScheduler {
 
     /// Offers the jobs behind one that has left, if it held any up.
     mutating func endHoldUp(by job: JobEntry) {
-        guard job.holdsUpOthers, let order = job.heldUpOrder, let holdUp = order.holdUp,
-            holdUp.blocker == job.id
-        else { return }
+        guard job.holdsUpOthers, let (order, holdUp) = held(by: job) else { return }
         end(holdUp, of: order)
     }
 
