@@ -306,7 +306,8 @@ extension JobScheduler {
         } else {
             abandonInMemory(job, hasBegun: false)
         }
-        endHoldUp(by: job)
+        // Going down, nothing overtakes a job that is left to the restart.
+        if stage.isRefusing { abandonHeldUp(by: job) } else { endHoldUp(by: job) }
         job.forgetOrders()
     }
 }

@@ -35,8 +35,9 @@ import Testing
             #expect(counts[word, default: 0] > 0, "nothing was \(word)")
         }
         if store != .none {
-            for word in ["crashed", "released", "shut down", "held over", "given back", "vanished"]
-            {
+            for word in [
+                "crashed", "released", "shut down", "left", "held over", "given back", "vanished",
+            ] {
                 #expect(counts[word, default: 0] > 0)
             }
         }

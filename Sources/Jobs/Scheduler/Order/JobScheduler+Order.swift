@@ -84,7 +84,7 @@ extension JobScheduler {
     }
 
     /// Abandons the jobs behind one that a shutdown has left to the store.
-    private mutating func abandonHeldUp(by job: JobEntry) {
+    mutating func abandonHeldUp(by job: JobEntry) {
         for other in keepHoldUp(by: job)?.takeAll() ?? [] { abandon(other) }
     }
 
@@ -134,9 +134,13 @@ extension JobScheduler {
     /// - Parameter kept: its orders, which it has forgotten.
     mutating func holdUpUntilRestart(_ kept: JobOrders, behind job: JobEntry) {
         for case let order? in [kept.thread, kept.key] {
-            _ = holdUp(of: order, by: job)
-            orders.heldUpUntilRestart.append(order)
+            holdUpUntilRestart(of: order, behind: job)
         }
+    }
+
+    private mutating func holdUpUntilRestart(of order: JobOrder, behind job: JobEntry) {
+        _ = holdUp(of: order, by: job)
+        orders.heldUpUntilRestart.append(order)
     }
 
     /// Withdraws the offered jobs of a job's orders, all of which are behind it; the last to begin
@@ -250,8 +254,13 @@ extension JobScheduler {
         orders.holdUps.remove(holdUp)
         // Another one of the order may be between two attempts, too: now it holds up the rest.
         for next in holdUp.followers
-        where book.active(next.id) === next && next.heldUpOrder === order && !next.place.isOffered {
-            _ = self.holdUp(of: order, by: next)
+        where next.heldUpOrder === order && !next.place.isOffered {
+            if book.active(next.id) === next {
+                _ = self.holdUp(of: order, by: next)
+            } else if stage.isRefusing {
+                // A shutdown has left it to the store: one that has ended knows no order.
+                holdUpUntilRestart(of: order, behind: next)
+            }
         }
         for other in holdUp.takeAll() where book.active(other.id) === other {
             offerOrHoldUp(other)

@@ -34,8 +34,18 @@ final class FakeGroup {
         queue.insert(attempt, at: place ?? queue.count)
     }
 
-    /// The next attempt for a member: a key is bound to one member while it has work there.
+    /// Takes out the next attempt for a member.
     func next(for member: String) -> FakeAttempt? {
+        placeOfNext(for: member).map { queue.remove(at: $0) }
+    }
+
+    /// The next attempt for a member, which stays.
+    func waitingFirst(for member: String) -> FakeAttempt? {
+        placeOfNext(for: member).map { queue[$0] }
+    }
+
+    /// A key is bound to one member while it has work there.
+    private func placeOfNext(for member: String) -> Int? {
         guard running[member] == nil, waiting[member] == nil, !stopped.contains(member),
             !paused.contains(member)
         else {
@@ -44,10 +54,9 @@ final class FakeGroup {
         let bound = Set(
             memberNames.filter { $0 != member }
                 .compactMap { (running[$0] ?? waiting[$0])?.key })
-        let place = queue.firstIndex { attempt in
+        return queue.firstIndex { attempt in
             (attempt.thread == name || attempt.thread == member)
                 && attempt.key.map { !bound.contains($0) } != false
         }
-        return place.map { queue.remove(at: $0) }
     }
 }

@@ -68,8 +68,21 @@ extension SchedulerSimulation {
     private func goOn(steps count: Int) throws {
         for _ in 0..<count where isGoingDown {
             step()
+            if random.chance(5) { leaveOne() }
             try check()
         }
+    }
+
+    /// A thread's next job is one for workers, and none has taken it for a while.
+    private func leaveOne() {
+        guard isGoingDown, let group = driver.groups.randomElement(using: &random),
+            let member = group.memberNames.randomElement(using: &random),
+            let attempt = group.waitingFirst(for: member), attempt.phase == .queued,
+            driver.heldOver[attempt.id] == nil
+        else { return }
+        note("no worker takes \(attempt.id) of \(member)")
+        count("left")
+        driver.input { $0.isLeftByWorkers(attempt.job) }
     }
 
     /// Lets all run that a drain lets run.
