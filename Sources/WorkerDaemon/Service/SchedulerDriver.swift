@@ -435,6 +435,7 @@ final class SchedulerDriver {
             if case .worker(let selector) = context.handler.kind {
                 (ticket, owed) = try context.group.pool.submitOwingWake(
                     onThread: context.details.thread, priority: priority, key: key,
+                    besides: exchange.placesToAvoid(for: context),
                     delegating: RemoteWork(context, selector))
             } else {
                 // A closure that captures one object is that object: it takes no memory of its own.

@@ -27,9 +27,35 @@ extension WorkerExchange {
 
     /// Whether a TAKE may have a job, as far as threads are owned.
     func mayHave(_ remote: RemoteJob, _ taker: Taker) -> Bool {
-        let owner = owners.isEmpty ? nil : owners[remote.member.name]
+        mayHave(jobsOf: remote.member, taker)
+    }
+
+    private func mayHave(jobsOf member: WorkerGroup.Member, _ taker: Taker) -> Bool {
+        let owner = owners.isEmpty ? nil : owners[member.name]
         guard let own = taker.request.own else { return owner == nil }
-        return own === remote.member && owner === taker.worker
+        return own === member && owner === taker.worker
+    }
+
+    /// The places of the threads of a pool on which no worker that waits may have a job.
+    ///
+    /// The pool gives the job to another thread, if it can: there the job would wait for the
+    /// thread's owner.
+    ///
+    /// - Complexity: O(threads × workers that wait) if a thread of the pool has an owner.
+    func placesToAvoid(for context: JobContext) -> Set<Int> {
+        let members = context.group.members
+        guard !owners.isEmpty, members.count > 1, inherited[JobID(context.id)] == nil,
+            context.details.thread == context.group.name,
+            hasOwner(ofThreadIn: context.group.name)
+        else { return [] }
+        let asking = takers.filter { $0.request.selectors.contains(context.selector) }
+        return Set(
+            members.indices.filter { place in
+                !asking.contains {
+                    $0.mayTouch(jobsOf: members[place], context.selector)
+                        && mayHave(jobsOf: members[place], $0)
+                }
+            })
     }
 
     /// Passes a thread on whose owner asks for it no more, or has gone and ended its job there.

@@ -84,9 +84,13 @@ final class WorkerExchange {
 
         /// Whether its user may touch a job.
         func mayTouch(_ remote: RemoteJob) -> Bool {
+            mayTouch(jobsOf: remote.member, remote.context.selector)
+        }
+
+        /// Whether its user may touch the jobs of a thread and selector.
+        func mayTouch(jobsOf member: WorkerGroup.Member, _ selector: String) -> Bool {
             let scope = request.user.scope
-            return scope.isAll
-                || scope.has(thread: remote.member.name, selector: remote.context.selector)
+            return scope.isAll || scope.has(thread: member.name, selector: selector)
         }
     }
 

@@ -20,11 +20,15 @@ extension PoolBoard {
 
     /// Counts one more item of a key, and chooses a member for it.
     ///
-    /// - Parameter life: what was asked of a member: the board hears of it only from its thread.
+    /// - Parameters:
+    ///   - avoided: members that get a key without work only if there are no others.
+    ///   - life: what was asked of a member: the board hears of it only from its thread.
     /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or
     ///   when the key's own refuses what it has not begun and has not ended.
     /// - Complexity: O(1) for a key that has work, else O(members).
-    package mutating func bind(_ key: SubmitKey, life: @Sendable (Int) -> LifeCycle) -> Int? {
+    package mutating func bind(
+        _ key: SubmitKey, besides avoided: Set<Int> = [], life: @Sendable (Int) -> LifeCycle
+    ) -> Int? {
         if !isClosed, let bound = bindings[key], !hasEnded(bound.member) {
             // One that was told to finish runs what is its own: the items before this one as well.
             guard life(bound.member).stop != .finishCurrent else { return nil }
@@ -33,7 +37,10 @@ extension PoolBoard {
         }
         let open = own.indices.filter { !isClosed(.own(member: $0)) }
             .map { (member: $0, life: life($0)) }.filter { $0.life.shouldKeepRunning }
-        let choice = open.min { load(of: $0.member, $0.life) < load(of: $1.member, $1.life) }
+        let choice = open.min {
+            load(of: $0.member, $0.life, besides: avoided)
+                < load(of: $1.member, $1.life, besides: avoided)
+        }
         guard let member = choice?.member else { return nil }
         bindings[key, default: Binding(member: member, count: 0)].member = member
         bindings[key]?.count += 1
@@ -46,8 +53,14 @@ extension PoolBoard {
         if count == 1 { bindings[key] = nil } else { bindings[key]?.count = count - 1 }
     }
 
-    /// A member's load, by which the least busy is found: paused ones last, then by waiting items.
-    private func load(of member: Int, _ life: LifeCycle) -> (Int, Int) {
-        (life.isPaused ? 1 : 0, own[member].count + (isIdle(member) ? 0 : 1))
+    /// A member's load, by which the least busy is found: avoided ones last, before them paused
+    /// ones, then by waiting items.
+    private func load(
+        of member: Int, _ life: LifeCycle, besides avoided: Set<Int>
+    ) -> (Int, Int, Int) {
+        (
+            avoided.contains(member) ? 1 : 0, life.isPaused ? 1 : 0,
+            own[member].count + (isIdle(member) ? 0 : 1)
+        )
     }
 }

@@ -127,6 +127,16 @@ package struct PoolBoard<Work> {
         }
     }
 
+    /// The queue for shared work that some members are not to take: that of another idle member.
+    ///
+    /// - Returns: the shared queue while there is none, and any member may take it.
+    package func queue(besides avoided: Set<Int>) -> PoolQueue {
+        guard !avoided.isEmpty, let member = idle.last(where: { !avoided.contains($0) }) else {
+            return .shared
+        }
+        return .own(member: member)
+    }
+
     /// Takes the next work for a member: its own or the shared, whichever has the smaller ticket.
     ///
     /// - Returns: nil when there is none: the member is idle now.

@@ -20,12 +20,13 @@ extension WorkerPool {
     ///   called with its ticket if it gets its place later.
     func add(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
-        placed: (@Sendable (Ticket) -> Void)? = nil
+        besides avoided: Set<Int> = [], placed: (@Sendable (Ticket) -> Void)? = nil
     ) -> Addition {
         if isStopped(queue) { return .closed }
         let lane = priority.rawValue
         return queues.board.withLock { board in
             if board.isClosed(queue) { return .closed }
+            let queue = queue == .shared ? board.queue(besides: avoided) : queue
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {
                 switch queues.whenFull {
@@ -46,7 +47,7 @@ extension WorkerPool {
     /// - Parameter placed: as above.
     func add(
         _ request: PerformRequest, key: SubmitKey, _ priority: SubmitPriority,
-        placed: (@Sendable (Ticket) -> Void)? = nil
+        besides avoided: Set<Int> = [], placed: (@Sendable (Ticket) -> Void)? = nil
     ) -> Addition {
         if isStopped(.shared) { return .closed }
         let lane = priority.rawValue
@@ -54,7 +55,8 @@ extension WorkerPool {
             request.delegated.map { PerformRequest.answered($0.with(key)) }
             ?? .answered(KeyedPerform(request, key: key, queues: queues))
         return queues.board.withLock { board in
-            guard let member = board.bind(key, life: { life(of: $0) }) else { return .closed }
+            guard let member = board.bind(key, besides: avoided, life: { life(of: $0) })
+            else { return .closed }
             let queue = PoolQueue.own(member: member)
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {

@@ -87,17 +87,21 @@ extension WorkerPool {
 
     /// Queues work that another thread may do in a member's place, as `submitOwingWake` does.
     ///
+    /// - Parameter avoided: the places of members that get work of the pool only if there are no
+    ///   others for its key, or if none is idle.
     /// - Returns: the ticket, and the wake-up that is owed, if the work needs one.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
     /// - Blocks: as `post` does.
     package func submitOwingWake(
         onThread name: String? = nil, priority: SubmitPriority = .normal,
-        key: SubmitKey? = nil, delegating work: any DelegatedWork,
+        key: SubmitKey? = nil, besides avoided: Set<Int> = [],
+        delegating work: any DelegatedWork,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(SubmitError) -> (ticket: Ticket, owed: OwedWake?) {
         let request = note(.answered(DelegatedPerform(work, queues)), fileID, line)
-        let (ticket, member) = try enqueue(request, to: try queue(of: name), priority, key)
+        let (ticket, member) = try enqueue(
+            request, to: try queue(of: name), priority, key, besides: avoided)
         return (placed(ticket), member.map { OwedWake(member: parts[$0]) })
     }
 
@@ -272,13 +276,14 @@ extension WorkerPool {
     /// - Returns: the ticket, nil if it comes later, and the idle member that has to be woken.
     func enqueue(
         _ request: PerformRequest, to queue: PoolQueue, _ priority: SubmitPriority,
-        _ key: SubmitKey?, placed: (@Sendable (Ticket) -> Void)? = nil
+        _ key: SubmitKey?, besides avoided: Set<Int> = [],
+        placed: (@Sendable (Ticket) -> Void)? = nil
     ) throws(SubmitError) -> (Ticket?, Int?) {
         let addition =
             if let key, queue == .shared, members.count > 1 {
-                add(request, key: key, priority, placed: placed)
+                add(request, key: key, priority, besides: avoided, placed: placed)
             } else {
-                add(request, to: queue, priority, placed: placed)
+                add(request, to: queue, priority, besides: avoided, placed: placed)
             }
         switch addition {
         case .added(let ticket, let wake, let oldest):

@@ -187,4 +187,38 @@ import Testing
         #expect(try job.ended(worker, "").text == "OK")
         #expect(try worker.call("RESULT", .integer(durable + 1), "WAIT").text == "y")
     }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [[], ["WAIT", 600_000]] as [[CommandArgument]])
+    func `go to a thread on which the worker may have them`(patience: [CommandArgument]) throws {
+        try withDaemon(Self.setup) { daemon in
+            let (client, owner) = (try daemon.connect(), try daemon.connect())
+            let worker = try daemon.connect()
+            // It serves no resize, and for a while nothing at all.
+            try owner.send(
+                TestClient.bytes(["TAKE", "OWN", "mail/1"] + patience + ["FROM", "crop"]))
+            if patience.isEmpty { #expect(try owner.reply() == .null) }
+            try eventually("the thread has an owner") {
+                try client.call("THREAD", "mail/1")["owner"] != nil
+            }
+            var jobs: [Int] = []
+            for key in ["a", "b", "c", "d"] {
+                jobs.append(try client.perform("mail", "resize", "KEY", .text(key), "x"))
+                jobs.append(try client.perform("mail", "resize", "y"))
+            }
+            for _ in jobs {
+                let job = try Taken.take(worker, "resize")
+                #expect(job.thread == "mail/2")
+                #expect(try job.ended(worker, "").text == "OK")
+            }
+            #expect(try client.figure("waiting_jobs") == 0)
+            // Its owner alone asks for this one.
+            let last = try client.perform("mail", "crop", "KEY", "e", "z")
+            if patience.isEmpty {
+                try owner.send("TAKE", "OWN", "mail/1", "WAIT", 600_000, "FROM", "crop")
+            }
+            let job = try Taken(try owner.reply())
+            #expect(job.id == last)
+            #expect(job.thread == "mail/1")
+        }
+    }
 }

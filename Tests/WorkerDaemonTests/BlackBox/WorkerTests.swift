@@ -26,7 +26,7 @@ import Testing
             let job = try Taken.take(worker, "crop", "resize")
             #expect(job.id == id)
             #expect(job.token.count == 32)
-            #expect(job.reply[2].text == "images")
+            #expect(job.thread == "images")
             #expect(job.reply[3].text == "resize")
             #expect(job.reply[4] == .integer(1))
             #expect(job.reply[5] == .null)

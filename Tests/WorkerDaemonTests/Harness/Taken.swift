@@ -31,6 +31,7 @@ struct Taken {
         return try Taken(try worker.reply())
     }
 
+    var thread: String? { reply[2].text }
     var attempt: Int? { reply[4].integer }
     var payload: String? { reply[7].text }
 

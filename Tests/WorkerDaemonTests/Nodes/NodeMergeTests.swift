@@ -192,7 +192,7 @@ import Testing
                 try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
                 try client.send("PERFORM", thread, "turn", "WAIT", thread)
                 let taken = try Taken(try worker.reply())
-                #expect(taken.reply[2].text == (thread == "two" ? "two" : "one"))
+                #expect(taken.thread == (thread == "two" ? "two" : "one"))
                 #expect(
                     try worker.call("REPORT", .integer(taken.id), .text(taken.token), 50, "")
                         .text == "go")
@@ -214,7 +214,7 @@ import Testing
             #expect(try client.reply().text == "result")
             try client.send("PERFORM", "one", "turn", "WAIT", "y")
             let second = try Taken(try worker.reply())
-            #expect(second.reply[2].text == "one")
+            #expect(second.thread == "one")
             #expect(
                 try worker.call(
                     "DONE", .integer(first.id), "wrong", "THEN", "TAKE", "FROM", "turn", "x"
@@ -359,7 +359,7 @@ import Testing
             #expect(try worker.reply() == .null)
             _ = try nodes.connect(2).perform("pool", "turn", "x")
             let taken = try Taken.take(worker, "turn")
-            #expect(taken.reply[2].text?.hasPrefix("pool/") == true)
+            #expect(taken.thread?.hasPrefix("pool/") == true)
             #expect(try taken.ended(worker, "x").text == "OK")
         }
     }

@@ -53,6 +53,27 @@ import WorkerThreads
         #expect(Set(chosen) == everybody)
     }
 
+    @Test func `a member to be avoided gets a new key only if there is no other`() {
+        var board = PoolBoard<Int>(memberCount: 3)
+        for member in 0..<3 { _ = board.next(for: member) }
+        let life: @Sendable (Int) -> LifeCycle = { _ in LifeCycle() }
+        #expect(board.bind("a", besides: [0, 2], life: life) == 1)
+        #expect(board.bind("b", besides: [0, 1, 2], life: life) == 0)
+        // Its work comes first: the order of a key goes before everything else.
+        #expect(board.bind("a", besides: [1], life: life) == 1)
+    }
+
+    @Test func `shared work that some members should not take goes to another idle one`() {
+        var board = PoolBoard<Int>(memberCount: 3)
+        #expect(board.queue(besides: [0]) == .shared)
+        for member in 0..<3 { _ = board.next(for: member) }
+        #expect(board.queue(besides: []) == .shared)
+        #expect(board.queue(besides: [2]) == .own(member: 1))
+        #expect(board.queue(besides: [0, 1, 2]) == .shared)
+        #expect(board.push(1, to: .own(member: 1), lane: 1).wake == 1)
+        #expect(board.queue(besides: [2]) == .own(member: 0))
+    }
+
     @Test func `a member told to stop keeps its keys, and gets no new one`() throws {
         var board = PoolBoard<Int>(memberCount: 2)
         #expect(place(&board, 1, "a") == 0)
