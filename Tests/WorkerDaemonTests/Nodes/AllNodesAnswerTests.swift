@@ -87,6 +87,23 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `is executed before the next command for the client's own node`() throws {
+        try withFailedJobs { nodes, _ in
+            let client = try nodes.connect(0)
+            try nodes.own(["one": 1], seenBy: [0])
+            try client.send(
+                TestClient.bytes(["DROP", "ALL", "fail"])
+                    + TestClient.bytes(["PERFORM", "pool", "fail", "WAIT", "x"]))
+            nodes.advance(by: .milliseconds(50))
+            #expect(try client.isSilent())
+            try nodes.own(["one": 1])
+            #expect(try answer(client, nodes) == .integer(3))
+            #expect(try client.reply().errorWord == "FAILED")
+            #expect(try client.call("DROP", "ALL", "fail") == .integer(1))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `is refused if a thread is on its way for five seconds`() throws {
         try withFailedJobs { nodes, client in
             try nodes.own(["one": 1], seenBy: [0])
