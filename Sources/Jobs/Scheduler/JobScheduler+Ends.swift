@@ -182,6 +182,8 @@ extension JobScheduler {
     package mutating func leaveWithWorker(_ id: JobID) {
         guard let job = book.active(id), let queue = job.queue else { return }
         tellWaiters(of: job, .failed(.abandoned))
+        // No thread may have it yet.
+        if withdrawAttempt(of: job) { retract(job) }
         parkAsStored(job, queue)
         keepHoldUp(by: job)
     }
@@ -203,6 +205,8 @@ extension JobScheduler {
     mutating func withdraw(
         _ job: JobEntry, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
     ) -> Bool {
+        // A worker has begun it before the restart, whether its thread has it yet or not.
+        if job.isInHands, job.place.isOffered { return false }
         guard withdrawAttempt(of: job) else { return false }
         endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
         return true

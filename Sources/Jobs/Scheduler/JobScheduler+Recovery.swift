@@ -57,9 +57,10 @@ extension JobScheduler {
         delay(adopted, until: job.dueAt ?? job.acceptedAt)
     }
 
-    /// No worker can end a held job any more, as its selector is not for workers, or is not there:
-    /// another attempt follows, beside its retries.
+    /// No worker can end a held job any more, as its thread or selector is not there, or the
+    /// selector is not for workers: another attempt follows, beside its retries.
     package mutating func endHold(of job: Job) {
+        guard book.state(of: job.id)?.isEnded != true else { return }
         guard book.active(job.id) == nil else { return vanished(job.id) }
         // As many attempts as with the held one, which it leaves out.
         effects.record(

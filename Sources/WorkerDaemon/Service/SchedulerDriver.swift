@@ -153,6 +153,7 @@ final class SchedulerDriver {
             (job.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
         }
+        exchange.endHold = { [unowned self] job in input { $0.endHold(of: job) } }
         exchange.noteHolder = { [store] context, holder in
             guard context.isStored else { return }
             store.noteHolder(context.id, attempt: context.attempt, holder)

@@ -173,7 +173,10 @@ extension WorkerExchange {
     func report(
         _ id: JobID, _ token: JobHolder.Token?, _ progress: JobProgress?
     ) throws(WireError) -> Bool {
-        if let held = inherited[id], held.holder.token == token, held.end == nil { return false }
+        if let held = inherited[id], held.holder.token == token, held.end == nil {
+            // Without its thread, it goes on too: that may be there before the worker ends it.
+            return attempt(id)?.isCancelled == true
+        }
         guard let delivery = deliveries[id], delivery.token == token, delivery.end == nil
         else { throw refuse(id) }
         if let progress { delivery.remote.context.note(progress) }

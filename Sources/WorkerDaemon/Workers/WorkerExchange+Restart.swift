@@ -12,7 +12,7 @@ internal import Wording
 extension WorkerExchange {
     /// A job that a worker of an earlier run holds and that its thread does not serve yet.
     final class Inherited {
-        let id: JobID
+        let job: Job
         let holder: JobHolder
         /// The worker's process; nil if its end can't be seen.
         let process: JobHolder.Process?
@@ -23,8 +23,10 @@ extension WorkerExchange {
         var waiting: [(reply: ReplyToken, take: TakeRequest?)] = []
         var lease: WorkerLease?
 
+        var id: JobID { job.id }
+
         init(_ held: HeldJob, _ process: JobHolder.Process?, keptUntil: Instant?) {
-            id = held.job.id
+            job = held.job
             holder = held.holder
             self.process = process
             self.keptUntil = keptUntil
@@ -58,8 +60,12 @@ extension WorkerExchange {
 
     private func vanished(_ held: Inherited) {
         guard inherited[held.id] === held, held.end == nil else { return }
+        if let context = attempt(held.id), context.isCancelled, context.isWaiting {
+            let outcome = outcome(of: context, "its worker vanished")
+            return finishUnserved(held, context, outcome, .never)
+        }
         forgetInherited(held.id)
-        guard isActive(held.id) else { return }
+        guard isActive(held.id) else { return endHold(held.job) }
         vanishedCount += 1
         let name = held.holder.name.map { " \($0)" } ?? ""
         log.warning("job \(held.id): its worker\(name) of before the restart vanished")
@@ -77,14 +83,24 @@ extension WorkerExchange {
     func end(
         _ held: Inherited, _ end: RemoteEnd, then next: TakeRequest?, _ reply: ReplyToken
     ) throws(WireError) {
-        guard isActive(held.id) else {
-            forgetInherited(held.id)
-            throw refuse(held.id)
-        }
+        guard isActive(held.id) else { return endHold(of: held, reply) }
         if let said = held.end, said != end { throw refuse(held.id) }
         held.end = end
         held.waiting.append((reply, next))
         endUnserved(held)
+    }
+
+    /// Ends the hold of a job whose thread is not there: another attempt follows once it is.
+    ///
+    /// Its worker is told once that is kept.
+    private func endHold(of held: Inherited, _ reply: ReplyToken) {
+        forgetInherited(held.id)
+        endHold(held.job)
+        let refusal = refuse(held.id).reply
+        confirm { [weak self] fault in
+            self?.door?.answer(
+                reply, fault.map { WireError(JobError.storeFailed($0)).reply } ?? refusal)
+        }
     }
 
     /// A job is offered to its threads: its worker may have ended it already.
@@ -104,6 +120,9 @@ extension WorkerExchange {
         case .done(let result): finishUnserved(held, context, .done(result), .asPlanned)
         case .failed(let reason, let retry):
             finishUnserved(held, context, outcome(of: context, reason), retry)
+        case .givenBack where context.isCancelled:
+            let outcome = outcome(of: context, "it was given back")
+            finishUnserved(held, context, outcome, .asPlanned)
         case .givenBack(let milliseconds):
             leave(held, context)
             answer(held.waiting, nil)
@@ -146,7 +165,7 @@ extension WorkerExchange {
     ///
     /// - Returns: false if it is no such job.
     func goOn(with remote: RemoteJob) -> Bool {
-        guard !inherited.isEmpty, !isClosed, let held = inherited.removeValue(forKey: remote.id)
+        guard !inherited.isEmpty, let held = inherited.removeValue(forKey: remote.id)
         else { return false }
         held.lease?.end()
         guard let delivery = begin(remote, held.holder, for: Worker(held.holder)) else {
@@ -173,10 +192,13 @@ extension WorkerExchange {
 
     /// The jobs that workers go on with while the daemon is away.
     var leavable: Set<JobID> {
-        Set(
-            deliveries.values.filter {
-                $0.remote.isStored && $0.end == nil && !$0.remote.context.isCancelled
-            }.map(\.remote.id))
+        let delivered = deliveries.values.filter {
+            $0.remote.isStored && $0.end == nil && !$0.remote.context.isCancelled
+        }
+        let unserved = inherited.keys.filter {
+            isActive($0) && attempt($0)?.isCancelled != true
+        }
+        return Set(delivered.map(\.remote.id) + unserved)
     }
 
     /// Leaves jobs to the workers that hold them: the daemon ends.

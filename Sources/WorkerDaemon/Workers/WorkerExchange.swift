@@ -144,6 +144,8 @@ final class WorkerExchange {
     ///
     /// The second argument says whether its thread has begun it since the start of the daemon.
     var noteVanished: (JobID, Bool) -> Void = { _, _ in }
+    /// Called for a job of an earlier run that is not in memory, and that its worker holds no more.
+    var endHold: (Job) -> Void = { _ in }
     /// Has the store keep which worker holds a job.
     var noteHolder: (JobContext, JobHolder?) -> Void = { _, _ in }
     /// Called for an attempt that a worker has ended.

@@ -159,6 +159,126 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: [End.shutdown, .shutdownNow])
+    func `keep their jobs when the daemon goes down while the thread is paused`(end: End) throws {
+        let scratch = try Scratch()
+        var held: Taken?
+        do {
+            let daemon = try TestDaemon(Self.setup, in: scratch)
+            defer { daemon.kill() }
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            _ = try client.perform("mail", "slow", "KEY", "k", "1")
+            held = try Taken.take(worker, "slow")
+            #expect(try client.call("PAUSE", "mail").text == "OK")
+            try daemon.crash()
+        }
+        let job = try #require(held)
+        do {
+            // Another job runs on, so that the daemon is there as it goes down.
+            let daemon = try TestDaemon(Self.setup, in: scratch, logName: "log2")
+            defer { daemon.kill() }
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let running = try client.perform("images", "sleep", "VOLATILE", 60_000)
+            try eventually("another job runs") {
+                try client.job(running, "state").text == "running"
+            }
+            if end == .shutdown {
+                try daemon.send(.terminate)
+                // Nothing has told the worker that the job is another one's.
+                try eventually("it goes down") { daemon.log.contains("going down") }
+                #expect(try job.report(worker).text == "go")
+                _ = try client.call("CANCEL", .integer(running))
+            } else {
+                try daemon.connect().send("SHUTDOWN", "NOW")
+            }
+            #expect(try daemon.end() == "exit status 0")
+            #expect(daemon.log.contains("1 job left to the workers that hold them"))
+        }
+        let daemon = try TestDaemon(Self.setup, in: scratch, logName: "log3")
+        defer { daemon.kill() }
+        let worker = try daemon.connect()
+        #expect(try job.report(worker).text == "go")
+        #expect(try job.ended(worker, "one").text == "OK")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are waited for by a drain while the thread is paused`() throws {
+        var held: Taken?
+        try withTwoLives(endedBy: .crash) { daemon in
+            let client = try daemon.connect()
+            _ = try client.perform("images", "slow", "1")
+            held = try Taken.take(try daemon.connect(), "slow")
+            #expect(try client.call("PAUSE", "images").text == "OK")
+        } _: { daemon in
+            let worker = try daemon.connect()
+            let held = try #require(held)
+            try daemon.connect().send("SHUTDOWN", "DRAIN")
+            try eventually("the daemon drains") { daemon.log.contains("going down") }
+            #expect(try held.report(worker).text == "go")
+            #expect(try held.ended(worker, "one").text == "OK")
+            #expect(try daemon.end() == "exit status 0")
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(2)), arguments: ["FAIL", "GIVEBACK", "DONE", "vanishes"])
+    func `are asked to stop by a cancel while the thread is paused`(word: String) throws {
+        var held: Taken?
+        try withTwoLives(endedBy: .crash) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let selector: CommandArgument = word == "vanishes" ? "crop" : "resize"
+            _ = try client.perform("images", selector, "KEY", "k", "1")
+            held = try Taken.take(worker, selector)
+            #expect(try client.call("PAUSE", "images").text == "OK")
+        } _: { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let held = try #require(held)
+            if word != "vanishes" {
+                #expect(try client.call("CANCEL", .integer(held.id)).text == "requested")
+                #expect(try held.report(worker).text == "stop")
+                let end: [CommandArgument] = word == "GIVEBACK" ? [] : ["one"]
+                try worker.send(
+                    TestClient.bytes([.text(word), .integer(held.id), .text(held.token)] + end))
+                #expect(try worker.reply().text == "OK")
+            } else {
+                // Its lease of 50 ms is over soon, before or after the cancel.
+                _ = try client.call("CANCEL", .integer(held.id))
+            }
+            let state = word == "DONE" ? "done" : "cancelled"
+            try eventually("the job is \(state)") {
+                try client.job(held.id, "state").text == state
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `lose a job whose thread is missing when they end it`() throws {
+        let scratch = try Scratch()
+        var missing = Self.setup
+        missing.threads = "mail: { count: 2 }"
+        var held: Taken?
+        for (life, setup) in [Self.setup, missing, Self.setup].enumerated() {
+            let daemon = try TestDaemon(setup, in: scratch, logName: "log\(life)")
+            defer { daemon.kill() }
+            let worker = try daemon.connect()
+            switch (life, held) {
+            case (0, _):
+                _ = try worker.perform("images", "slow", "1")
+                held = try Taken.take(worker, "slow")
+            case (1, let held?):
+                // The thread may be there again before that.
+                #expect(try held.report(worker).text == "go")
+                #expect(try held.ended(worker, "one").errorWord == "STALE")
+            default:
+                let again = try Taken.take(worker, "slow")
+                #expect(again.id == held?.id)
+                #expect(again.attempt == 2)
+                #expect(try again.ended(worker, "one").text == "OK")
+            }
+            try daemon.crash()
+        }
+    }
+
     /// Has workers hold a job of each thread of a pool, with jobs of a higher priority behind them.
     private func holdPool(
         _ daemon: TestDaemon, before selector: CommandArgument

@@ -39,6 +39,11 @@ struct Taken {
         try worker.call("DONE", .integer(id), .text(token), .text(result))
     }
 
+    /// Asks whether to go on.
+    func report(_ worker: TestClient) throws -> RESPValue {
+        try worker.call("REPORT", .integer(id), .text(token), 50, "half")
+    }
+
     /// Reports its end, and waits for no answer.
     func sendEnd(_ worker: TestClient, _ result: String) throws {
         try worker.send("DONE", .integer(id), .text(token), .text(result))

@@ -11,7 +11,9 @@ extension SchedulerSimulation {
             note("the worker of \(id) has vanished meanwhile")
             count("vanished")
             entries[id]?.heldNumber = nil
-            return driver.vanish(id)
+            driver.vanish(id)
+            if state(of: id)?.isEnded == true { entries[id]?.hasEnded = true }
+            return
         }
         guard let attempt = driver.heldAttempts.randomElement(using: &random) else { return }
         let hasVanished = random.chance(50)

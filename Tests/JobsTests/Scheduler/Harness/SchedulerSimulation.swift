@@ -124,7 +124,7 @@ final class SchedulerSimulation {
         case ..<80: driver.hear()
         case ..<84: pass(random.chance(20) ? 3_000 : 200)
         case ..<86: fire()
-        case ..<88: lookAtSome()
+        case ..<87: lookAtSome()
         case ..<89: runAgain()
         case ..<90 where store != .none: random.chance(50) ? crash() : letGoOrTakeOver()
         case ..<91: driver.pauseOrResume(random.below(3))

@@ -27,14 +27,30 @@ extension TestDriver {
         guard heldOver.removeValue(forKey: id) != nil, let job = scheduler.book.active(id) else {
             return
         }
+        let attempt = job.attempt as? FakeAttempt
+        if let attempt, attempt.isAskedToEnd, withdraw(attempt) {
+            twin?.noteHolder(id.number, attempt: attempt.number, nil)
+            let moment = now.unixMilliseconds
+            return input {
+                $0.ended(
+                    Completion(
+                        job: id, attemptNumber: attempt.number, outcome: .cancelled,
+                        thread: job.thread, startedAt: moment, endedAt: moment))
+            }
+        }
         twin?.noteStart(id.number, Attempt(number: job.attemptNumber))
-        (job.attempt as? FakeAttempt)?.number += 1
+        attempt?.number += 1
         input { $0.vanished(id) }
     }
 
     /// Leaves held attempts to their workers: the daemon ends.
     func leaveToWorkers() {
-        for attempt in heldAttempts { input { $0.leaveWithWorker(attempt.id) } }
+        let unserved = heldOver.keys.filter { id in
+            (scheduler.book.active(id)?.attempt as? FakeAttempt)?.isAskedToEnd == false
+        }
+        for id in heldAttempts.map(\.id) + unserved.sorted() {
+            input { $0.leaveWithWorker(id) }
+        }
     }
 
     /// The attempts that workers hold and that were not asked to end.
