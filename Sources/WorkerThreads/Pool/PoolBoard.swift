@@ -129,12 +129,17 @@ package struct PoolBoard<Work> {
 
     /// The queue for shared work that some members are not to take: that of another idle member.
     ///
+    /// - Parameter life: what was asked of a member: the board hears of it only from its thread.
     /// - Returns: the shared queue while there is none, and any member may take it.
-    package func queue(besides avoided: Set<Int>) -> PoolQueue {
-        guard !avoided.isEmpty, let member = idle.last(where: { !avoided.contains($0) }) else {
-            return .shared
+    package func queue(
+        besides avoided: Set<Int>, life: @Sendable (Int) -> LifeCycle
+    ) -> PoolQueue {
+        guard !avoided.isEmpty else { return .shared }
+        let member = idle.last {
+            let asked = life($0)
+            return !avoided.contains($0) && asked.shouldKeepRunning && !asked.isPaused
         }
-        return .own(member: member)
+        return member.map { .own(member: $0) } ?? .shared
     }
 
     /// Takes the next work for a member: its own or the shared, whichever has the smaller ticket.

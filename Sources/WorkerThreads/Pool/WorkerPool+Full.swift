@@ -26,7 +26,7 @@ extension WorkerPool {
         let lane = priority.rawValue
         return queues.board.withLock { board in
             if board.isClosed(queue) { return .closed }
-            let queue = queue == .shared ? board.queue(besides: avoided) : queue
+            let queue = queue == .shared ? board.queue(besides: avoided) { life(of: $0) } : queue
             var dropped: PerformRequest?
             if board.waitingCount >= queues.limit {
                 switch queues.whenFull {

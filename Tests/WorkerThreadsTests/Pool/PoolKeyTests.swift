@@ -65,13 +65,20 @@ import WorkerThreads
 
     @Test func `shared work that some members should not take goes to another idle one`() {
         var board = PoolBoard<Int>(memberCount: 3)
-        #expect(board.queue(besides: [0]) == .shared)
+        let life: @Sendable (Int) -> LifeCycle = { _ in LifeCycle() }
+        #expect(board.queue(besides: [0], life: life) == .shared)
         for member in 0..<3 { _ = board.next(for: member) }
-        #expect(board.queue(besides: []) == .shared)
-        #expect(board.queue(besides: [2]) == .own(member: 1))
-        #expect(board.queue(besides: [0, 1, 2]) == .shared)
+        #expect(board.queue(besides: [], life: life) == .shared)
+        #expect(board.queue(besides: [2], life: life) == .own(member: 1))
+        #expect(board.queue(besides: [0, 1, 2], life: life) == .shared)
+        let secondPaused: @Sendable (Int) -> LifeCycle = {
+            var life = LifeCycle()
+            if $0 == 1 { _ = life.pause() }
+            return life
+        }
+        #expect(board.queue(besides: [2], life: secondPaused) == .own(member: 0))
         #expect(board.push(1, to: .own(member: 1), lane: 1).wake == 1)
-        #expect(board.queue(besides: [2]) == .own(member: 0))
+        #expect(board.queue(besides: [2], life: life) == .own(member: 0))
     }
 
     @Test func `a member told to stop keeps its keys, and gets no new one`() throws {
