@@ -76,7 +76,8 @@ extension JobScheduler {
 
     /// Abandons all jobs that are left; stored ones run again after the restart.
     package mutating func abandonRunning() {
-        for job in book.activeJobs where job.isStored {
+        // A job in a worker's hands since before the start stays there: its attempt counts.
+        for job in book.activeJobs where job.isStored && !job.isInHands {
             recordRequeue(job)
         }
         stage.requeuedCount += abandon(hasBegun: true) { _, _ in true }
