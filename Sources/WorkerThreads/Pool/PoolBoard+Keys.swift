@@ -21,8 +21,9 @@ extension PoolBoard {
     /// Counts one more item of a key, and chooses a member for it.
     ///
     /// - Parameters:
-    ///   - avoided: members that get a key without work only if there are no others.
-    ///   - life: what was asked of a member: the board hears of it only from its thread.
+    ///   - avoided: members that get a new key only if no other member can have it.
+    ///   - life: tells whether a member was asked to pause or stop, also before its thread has told
+    ///     the board.
     /// - Returns: the member to whose own queue the item belongs; nil when no member takes any, or
     ///   when the key's own refuses what it has not begun and has not ended.
     /// - Complexity: O(1) for a key that has work, else O(members).
@@ -53,8 +54,8 @@ extension PoolBoard {
         if count == 1 { bindings[key] = nil } else { bindings[key]?.count = count - 1 }
     }
 
-    /// A member's load, by which the least busy is found: avoided ones last, before them paused
-    /// ones, then by waiting items.
+    /// A member's load, by which `bind` chooses: members that are not avoided come first, then
+    /// members that are not paused, then members with fewer waiting items.
     private func load(
         of member: Int, _ life: LifeCycle, besides avoided: Set<Int>
     ) -> (Int, Int, Int) {

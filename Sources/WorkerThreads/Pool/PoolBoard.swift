@@ -127,10 +127,11 @@ package struct PoolBoard<Work> {
         }
     }
 
-    /// The queue for shared work that some members are not to take: that of another idle member.
+    /// The queue for shared work that some members should not take.
     ///
-    /// - Parameter life: what was asked of a member: the board hears of it only from its thread.
-    /// - Returns: the shared queue while there is none, and any member may take it.
+    /// - Parameter life: tells whether a member was asked to pause or stop, also before its thread
+    ///   has told the board.
+    /// - Returns: the own queue of another idle member; the shared queue if no other one is idle.
     package func queue(
         besides avoided: Set<Int>, life: @Sendable (Int) -> LifeCycle
     ) -> PoolQueue {

@@ -87,8 +87,8 @@ extension WorkerPool {
 
     /// Queues work that another thread may do in a member's place, as `submitOwingWake` does.
     ///
-    /// - Parameter avoided: the places of members that get work of the pool only if there are no
-    ///   others for its key, or if none is idle.
+    /// - Parameter avoided: the places of members that should not get the work. One gets it all the
+    ///   same if its key has work there, or if no other member can have it now.
     /// - Returns: the ticket, and the wake-up that is owed, if the work needs one.
     /// - Throws: `noThread`, `stopped` or `full`.
     /// - Thread: any thread.
