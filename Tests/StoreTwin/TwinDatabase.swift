@@ -35,7 +35,7 @@ package final class TwinDatabase {
 
     package struct Session {
         package let seat: Int64
-        package let node: StoreNode
+        package fileprivate(set) var node: StoreNode
         package var heardAt: Int64
     }
 
@@ -105,6 +105,9 @@ package final class TwinDatabase {
         for number in sessions.keys { end(number) }
         startedAt = now
     }
+
+    /// A daemon asks for slots of these pools.
+    func show(_ wanted: [String], of session: Int) { sessions[session]?.node.wanted = wanted }
 
     /// All daemons that are connected, and which has which thread.
     func nodes() -> StoreNodes {

@@ -228,6 +228,12 @@ extension TwinNodeStore {
         return nodes
     }
 
+    /// Asks for slots of these pools, over sessions to come as well.
+    package func show(_ wanted: [String]) {
+        node.wanted = wanted
+        if let session { database.show(wanted, of: session) }
+    }
+
     /// Gives all threads back, and leaves: everything is written.
     package func leave() {
         database.giveBack(seat)

@@ -41,7 +41,7 @@ package final class TwinNodeStore: JobStore, @unchecked Sendable {
     package let seat: Int64
     package var sharedSeat: Int64? { seat }
     package let database: TwinDatabase
-    let node: StoreNode
+    var node: StoreNode
     /// Unix milliseconds at the beginning of the database's clock.
     let epochMilliseconds: Int64
     let windowCountMax: Int

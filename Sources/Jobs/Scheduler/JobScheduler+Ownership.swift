@@ -62,13 +62,13 @@ struct Releases {
 }
 
 /// Whether a thread, a pool or a slot can pass to another scheduler unnoticed.
-package enum PassingReadiness: Sendable {
+package enum PassingReadiness: Comparable, Sendable {
     /// It can.
     case ready
-    /// Jobs of it run, or are in workers' hands.
-    case running
     /// A command or a commit is under way that may change jobs of it.
     case commanded
+    /// Jobs of it run, or are in workers' hands.
+    case running
     /// A client waits for a job of it or watches one, or a job is in memory only.
     case needed
 }
@@ -233,26 +233,60 @@ extension JobScheduler {
     /// - Complexity: O(jobs in memory).
     package func readiness(toPass unit: String) -> PassingReadiness {
         guard let group = served.group(ofUnit: unit) else { return .ready }
-        guard !group.names(ofUnit: unit).contains(where: { cancels.hasWaiters(ofThread: $0) })
-        else { return .needed }
         let waitedFor = store.commits.waitedFor
-        var isCommanded = store.inquiries.haveCommands || !cancels.bulkTurns.isEmpty
-        var isRunning = false
+        var readiness = readiness(besidesJobsOf: unit, group)
         for job in book.activeJobs where job.group === group && job.unit == unit {
-            if job.isInHands || job.place.isOffered && beginning(of: job) != nil {
-                isRunning = true
-                continue
-            }
-            switch job.place {
-            case .delayed, .buffered, .inLine, .heldUp, .suspended, .offered: break
-            case .committing: isCommanded = isCommanded || waitedFor.contains(job.id)
-            case .outside: isCommanded = true
-            }
-            let isFree =
-                job.isStored && !job.hasWaiters && !audience.watches.isWatched(job.id)
-            guard isFree else { return .needed }
+            readiness = max(readiness, self.readiness(toPass: job, waitedFor))
         }
-        return isRunning ? .running : isCommanded ? .commanded : .ready
+        return readiness
+    }
+
+    /// The jobs that wait for the threads of a spread pool, and those of its slots that can pass to
+    /// another scheduler unnoticed.
+    ///
+    /// - Complexity: O(jobs in memory).
+    package func slotLoad(of pool: String) -> SlotLoad {
+        guard let group = served.group(named: pool) else { return SlotLoad() }
+        let waitedFor = store.commits.waitedFor
+        var counts: [String: Int] = [:]
+        var readiness: [String: PassingReadiness] = [:]
+        for queue in queues.all where queue.group === group && !queue.isReleased {
+            counts[ThreadGroup.name(of: queue.name.thread), default: 0] += queue.parkedInTurn.count
+        }
+        for job in book.activeJobs where job.group === group {
+            let (unit, ofJob) = (job.unit, self.readiness(toPass: job, waitedFor))
+            readiness[unit] = max(readiness[unit] ?? .ready, ofJob)
+            let isInTurn = job.place.isInLine || job.place.isOffered && ofJob != .running
+            if isInTurn { counts[unit, default: 0] += 1 }
+        }
+        var load = SlotLoad()
+        for (unit, count) in counts where count > 0 {
+            load.sum += count
+            let ofUnit = max(
+                readiness[unit] ?? .ready, self.readiness(besidesJobsOf: unit, group))
+            if ofUnit == .ready { load.ready[unit] = count }
+        }
+        return load
+    }
+
+    /// The readiness of a unit as far as its jobs in memory do not decide it.
+    private func readiness(besidesJobsOf unit: String, _ group: ThreadGroup) -> PassingReadiness {
+        for thread in group.names(ofUnit: unit) where cancels.hasWaiters(ofThread: thread) {
+            return .needed
+        }
+        return store.inquiries.haveCommands || !cancels.bulkTurns.isEmpty ? .commanded : .ready
+    }
+
+    private func readiness(toPass job: JobEntry, _ waitedFor: Set<JobID>) -> PassingReadiness {
+        if job.isInHands || job.place.isOffered && beginning(of: job) != nil { return .running }
+        guard job.isStored, !job.hasWaiters, !audience.watches.isWatched(job.id) else {
+            return .needed
+        }
+        switch job.place {
+        case .delayed, .buffered, .inLine, .heldUp, .suspended, .offered: return .ready
+        case .committing: return waitedFor.contains(job.id) ? .commanded : .ready
+        case .outside: return .commanded
+        }
     }
 
     /// Forgets the failed jobs of a released thread, pool or slot, which its new owner may run

@@ -36,6 +36,8 @@ package struct NodeCard: Sendable, Equatable {
     package var requests: Place?
     /// The threads and pools that it can run.
     package var threads: [String] = []
+    /// The spread pools for which it asks for slots of others.
+    package var wanted: [String] = []
     /// The secret of its links, for the others; nil if it takes none.
     package var linkSecret: String?
     /// The certificate of its door `commands`; nil without TLS.
@@ -67,6 +69,8 @@ package struct StoreNode: Sendable, Equatable {
     package var seat: Int64?
     /// The threads and pools that it can run, if it shares them.
     package var threads: [String] = []
+    /// The spread pools for which it asks for slots of others, as on its card.
+    package var wanted: [String] = []
     /// The secret that it asks for over links, as on its card.
     package var linkSecret: String?
     /// The certificate of its door, as on its card.
@@ -83,6 +87,13 @@ package struct StoreNode: Sendable, Equatable {
         self.startedAt = startedAt
         self.serves = serves
         self.linkSecret = linkSecret
+    }
+
+    /// The same without its wish for slots, which changes often and has no part in the shares.
+    package var withoutWish: StoreNode {
+        var node = self
+        node.wanted = []
+        return node
     }
 }
 
@@ -106,6 +117,13 @@ package struct StoreNodes: Sendable, Equatable {
         self.isSeatTaken = isSeatTaken
         self.seatTakenAt = seatTakenAt
         self.epoch = epoch
+    }
+
+    /// The same without the wishes of nodes for slots.
+    package var withoutWishes: StoreNodes {
+        var nodes = self
+        nodes.all = all.map(\.withoutWish)
+        return nodes
     }
 }
 

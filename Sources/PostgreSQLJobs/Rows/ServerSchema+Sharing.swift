@@ -56,6 +56,14 @@ extension ServerSchema {
         """,
     ]
 
+    static let loans = [
+        "ALTER TABLE workerd.nodes ADD COLUMN wanted text[]",
+        """
+        COMMENT ON COLUMN workerd.nodes.wanted IS
+            'The pools for which it asks for slots of other daemons, as its threads are idle.'
+        """,
+    ]
+
     /// How a thread has come to its seat, as `workerd.threads.moved` says it.
     enum Moved: Int64 {
         /// The daemon of the seat has its jobs.

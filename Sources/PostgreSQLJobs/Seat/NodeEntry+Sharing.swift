@@ -30,26 +30,27 @@ extension NodeEntry {
                 (extract(epoch FROM n.started_at) * 1000)::bigint AS second, 0::bigint AS third,
                 n.name AS name, n.commands AS commands, n.requests AS requests,
                 array_to_string(n.threads, ',') AS threads, links.secret AS secret,
-                links.certificate AS certificate, links.requires_client AS requires_client
+                links.certificate AS certificate, links.requires_client AS requires_client,
+                array_to_string(n.wanted, ',') AS wanted
             FROM workerd.nodes n LEFT JOIN workerd.links ON links.node = n.id
             WHERE EXISTS (SELECT FROM locks
                 WHERE classid = $1::bigint::oid AND objid = n.id::oid)
             UNION ALL SELECT \(Kind.thread.rawValue), 0, seat, moved, 0, name, NULL, NULL, NULL,
-                NULL, NULL, NULL
+                NULL, NULL, NULL, NULL
             FROM workerd.threads
             UNION ALL SELECT \(Kind.seat.rawValue), s.id,
                 EXISTS (SELECT FROM locks
                     WHERE classid = $2::bigint::oid AND objid = s.id::oid)::integer,
                 (taken_at > pg_postmaster_start_time())::integer,
                 (s.system <> present.system OR s.timeline <> present.timeline)::integer,
-                '', NULL, NULL, NULL, NULL, NULL, NULL
+                '', NULL, NULL, NULL, NULL, NULL, NULL, NULL
             FROM workerd.seats s, present WHERE s.id > 1
             UNION ALL SELECT \(Kind.server.rawValue),
                 (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000
                     )::bigint,
-                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL
+                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL
             UNION ALL SELECT \(Kind.schedules.rawValue), value,
-                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL
+                0, 0, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL
             FROM workerd.settings WHERE name = '\(ServerSchema.scheduleMoves)'
             ORDER BY kind, name, id
             """, parameters)
@@ -82,11 +83,16 @@ extension NodeEntry {
             id: row.integer(1), name: row.text(5), commands: row.optionalText(6),
             requests: row.optionalText(7), startedAt: row.integer(3), serves: seat != nil)
         node.seat = seat
-        node.threads = row.optionalText(8)?.split(separator: ",").map(String.init) ?? []
+        node.threads = names(row.optionalText(8))
         node.linkSecret = row.optionalText(9)
         node.certificate = row.optionalText(10).map {
             NodeCertificate(fingerprint: $0, requiresClient: row.isTrue(11))
         }
+        node.wanted = names(row.optionalText(12))
         return node
+    }
+
+    private static func names(_ list: String?) -> [String] {
+        list?.split(separator: ",").map(String.init) ?? []
     }
 }

@@ -117,9 +117,10 @@ final class NodeEntry {
         parameters.add(id)
         parameters.add(seat)
         parameters.add(.texts(card.threads))
+        parameters.add(.texts(card.wanted))
         _ = try connection.rows(
             """
-            UPDATE workerd.nodes SET seat = $2::bigint, threads = $3::text[]
+            UPDATE workerd.nodes SET seat = $2::bigint, threads = $3::text[], wanted = $4::text[]
             WHERE id = $1::bigint
             """, parameters)
         var link = Parameters()

@@ -8,6 +8,7 @@ extension Service {
 
     /// Hears of changes from now on.
     func followOwners() {
+        owners?.whenWishChanged = { [unowned self] in showCard() }
         owners?.whenChanged = { [unowned self] in
             guard let owners else { return }
             recentOwnThread = []

@@ -35,6 +35,9 @@ protocol ThreadOwners: AnyObject {
     /// Made at random by each run of a daemon; the others read it as `StoreNode.linkSecret`.
     var linkSecret: String { get }
 
+    /// The spread pools for which this node asks for slots of others, as on its card.
+    var wanted: [String] { get }
+
     /// The other nodes that live and work, in any order.
     var others: [StoreNode] { get }
 
@@ -49,6 +52,9 @@ protocol ThreadOwners: AnyObject {
 
     /// Called on the loop's thread, in a pass of its own, when owners or nodes have changed.
     var whenChanged: (() -> Void)? { get set }
+
+    /// Called on the loop's thread when `wanted` has changed: the card is to be shown anew.
+    var whenWishChanged: (() -> Void)? { get set }
 
     /// The owner of a thread or pool.
     ///

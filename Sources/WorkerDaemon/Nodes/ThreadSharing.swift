@@ -49,6 +49,7 @@ final class ThreadSharing {
     private var isClosed = false
     /// Called when a thread has another owner.
     var whenChanged: (() -> Void)?
+    var whenWishChanged: (() -> Void)?
 
     init(
         _ driver: SchedulerDriver, _ schedules: ScheduleRunner, seat: Int64, linkSecret: String,
@@ -92,6 +93,7 @@ final class ThreadSharing {
         timer?.invalidate()
         timer = nil
         whenChanged = nil
+        whenWishChanged = nil
     }
 
     /// The names of the queues that have one owner.
@@ -131,18 +133,39 @@ final class ThreadSharing {
         guard !isClosed, case .success(let nodes?) = result, let places = nodes.places else {
             return
         }
-        let isChanged = self.nodes != nodes
+        let isChanged = self.nodes.withoutWishes != nodes.withoutWishes
         if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
             schedules.forgetPassed()
         }
         self.nodes = nodes
         if isChanged { learnThreads() }
-        let steps = plan.look(nodes, open: open, at: .now)
+        let wanted = plan.wanted
+        let steps = plan.look(nodes, open: open, idle: idlePools, at: .now, load: load)
+        if plan.wanted != wanted { whenWishChanged?() }
         endDrains(besides: steps)
         for step in steps { takeStep(step) }
         if isChanged { warnOfDifferences() }
         forsaken.countInTime()
         if isChanged { whenChanged?() }
+    }
+
+    /// The spread pools for which no job waits here while one of their threads is free.
+    private var idlePools: Set<String> {
+        guard !driver.isRefusing, driver.changes.areDone else { return [] }
+        let idle = driver.groups.filter { group in
+            group.configuration.slots > 1 && driver.shownWaitingCount(of: group) == 0
+                && group.members.contains(where: \.isFree)
+        }
+        return Set(idle.map(\.name))
+    }
+
+    /// The jobs that wait here for a spread pool; nil if its threads will soon have them all.
+    private func load(of pool: String) -> SlotLoad? {
+        guard let group = driver.groups.first(where: { $0.name == pool }),
+            driver.shownWaitingCount(of: group) > group.members.count,
+            group.members.contains(where: { !$0.thread.isPaused && !$0.thread.isStopped })
+        else { return nil }
+        return driver.scheduler.slotLoad(of: pool)
     }
 
     private func learnThreads() {
@@ -332,6 +355,8 @@ final class ThreadSharing {
 }
 
 extension ThreadSharing: ThreadOwners {
+    var wanted: [String] { plan.wanted.sorted() }
+
     var others: [StoreNode] { nodes.all.filter { $0.seat != nil && $0.seat != seat } }
 
     var forsakenJobCounts: [String: Int] { forsaken.counts }

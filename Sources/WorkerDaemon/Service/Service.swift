@@ -252,6 +252,7 @@ final class Service: SessionDelegate {
     func showCard() {
         var card = configuration.nodeCard
         card.linkSecret = owners?.linkSecret
+        card.wanted = owners?.wanted ?? []
         card.certificate = certificates.ofNode
         driver.store.show(card)
     }

@@ -25,6 +25,12 @@ final class WorkerGroup: Sendable {
         /// The thread; another one when it was replaced.
         var thread: WorkerThread { present.withLock { $0 } }
 
+        /// Whether it has no job, and would take one.
+        var isFree: Bool {
+            let thread = thread
+            return current.withLock { $0 } == nil && !thread.isPaused && !thread.isStopped
+        }
+
         fileprivate func replace(by thread: WorkerThread) {
             present.withLock { $0 = thread }
         }

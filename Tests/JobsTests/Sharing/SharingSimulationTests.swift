@@ -38,6 +38,7 @@ import Testing
             "given busy",
             "lost", "cut", "frozen", "left", "compared", "taken back", "refused", "volatile",
             "waited", "scheduled", "run", "passed", "lost with its machine", "there again",
+            "lendable", "given to idle",
         ] {
             #expect(counts[word, default: 0] > 0, "nothing was \(word)")
         }

@@ -129,6 +129,23 @@ import Testing
         #expect(idle == ["mail", "mail#3"])
     }
 
+    @Test func `counts the jobs that wait in slots which can pass`() throws {
+        driver.groups[0].paused = ["mail/2"]
+        let running = try #require(submit(key: key(of: "mail#1")))
+        #expect(driver.begin(on: "mail/1")?.id == running)
+        for slot in Self.slots { for _ in 0..<3 { _ = submit(key: key(of: slot)) } }
+        _ = submit(key: key(of: "mail#2"), waits: true)
+        let request = JobRequest(
+            thread: "mail", selector: "echo", schedule: .buffered,
+            options: JobOptions(key: Array(key(of: "mail#3").utf8)))
+        _ = ask { $0.perform(request, $1) }
+        let load = driver.scheduler.slotLoad(of: "mail")
+        #expect(load == SlotLoad(sum: 13, ready: ["mail": 3, "mail#3": 3]))
+        release("mail#3")
+        let rest = driver.scheduler.slotLoad(of: "mail")
+        #expect(rest.sum == 10 && rest.ready == ["mail": 3])
+    }
+
     @Test func `cancels the jobs of one slot by its alias, and of all by the pool's name`() throws {
         driver.groups[0].paused = Set(driver.groups[0].memberNames)
         for slot in Self.slots { _ = submit(key: key(of: slot)) }

@@ -1,5 +1,6 @@
 // Daemons that serve one pool together: each has some of its slots.
 
+import Jobs
 import Kernel
 import PostgreSQLServer
 import RESP
@@ -144,6 +145,43 @@ struct `Daemons that serve a pool together` {
                 SELECT count(DISTINCT seat), max(attempt) FROM workerd.ended e
                 JOIN workerd.threads t ON t.name = e.thread
                 """) == "2|1\n")
+    }
+
+    /// Both threads of a node run long jobs, and the other node has nothing to do.
+    @Test(.timeLimit(.minutes(3)))
+    func `lend a slot with waiting jobs to one that is idle, and get it back`() throws {
+        let fleet = try TestFleet("a", "b", threads: "mail: { count: 2, slots: 8 }")
+        try fleet.waitUntil(["a": 4, "b": 4])
+        let slots = try #require(try fleet.places()["a"])
+        let keys = try slots.map { slot in
+            try #require(
+                (0..<200).map { "k\($0)" }.first { key in
+                    PoolSlot.name(of: Array(key.utf8), of: "mail", among: 8) == slot
+                })
+        }
+        let client = try fleet.connect(to: "a")
+        func submit(_ key: String, _ selector: String) throws -> Int {
+            try client.perform("mail", .text(selector), "KEY", .text(key), "x")
+        }
+        let running = try keys.prefix(2).map { try submit($0, "long") }
+        for id in running { try client.waitUntil(id, is: "running") }
+        let waiting = try keys.suffix(2).map { key in
+            try (0..<20).map { _ in try submit(key, "echo") }
+        }
+        // One of the two slots is lent. With the other one, the lender would have nothing left.
+        func doneCounts() throws -> [Int] {
+            try waiting.map { ids in
+                try ids.filter { try client.job($0, "state").text == "done" }.count
+            }
+        }
+        try eventually("the jobs of one slot are done") { try doneCounts().sorted() == [0, 20] }
+        #expect(try fleet.places().mapValues(\.count) == ["a": 3, "b": 5])
+        #expect(try fleet.node("a").daemon.log.contains("is given to b"))
+        for id in running { _ = try client.call("CANCEL", .text("\(id)")) }
+        try eventually("all are done") { try doneCounts() == [20, 20] }
+        #expect(try fleet.sql("SELECT max(attempt) FROM workerd.ended") == "1\n")
+        try fleet.waitUntil(["a": 4, "b": 4])
+        #expect(try fleet.places()["a"] == slots)
     }
 
     @Test(.timeLimit(.minutes(3)))

@@ -21,7 +21,9 @@ final class TestOwners: ThreadOwners {
     var others: [StoreNode] = []
     var known: KnownThreads { KnownThreads(Set(owners.keys)) }
     var forsakenJobCounts: [String: Int] = [:]
+    let wanted: [String] = []
     var whenChanged: (() -> Void)?
+    var whenWishChanged: (() -> Void)?
     /// The owners by the names of groups; a thread that is not in it has none.
     var owners: [String: ThreadOwner] = [:]
     /// Finds the thread of a job among all nodes.

@@ -93,7 +93,7 @@ package final class JobQueue {
     /// Its parked jobs, as far as they have been counted.
     private let own = JobLoad()
     /// Parked jobs in turn.
-    private var parkedInTurn: JobAmount { own.parked(.waiting) }
+    var parkedInTurn: JobAmount { own.parked(.waiting) }
     /// The jobs in turn.
     var window: QueueWindow
     /// The delayed and buffered ones.

@@ -13,7 +13,7 @@ final class NodesSimulation {
 
     static let groups = [
         SimulatedGroup("one"), SimulatedGroup("two", count: 2), SimulatedGroup("six"),
-        SimulatedGroup("ten", count: 2, slots: 3),
+        SimulatedGroup("ten", count: 2, slots: 5),
     ]
     /// The names that have an owner each.
     static let units = groups.flatMap(\.units)
@@ -107,6 +107,7 @@ final class NodesSimulation {
         node.whenPauseTaken = { [unowned self, unowned node] in checkPause(of: $0, $1, at: node) }
         node.whenGiving = { [unowned self, unowned node] in checkIdle($0, at: node) }
         node.whenTaking = { [unowned self] in if random.chance(20) { comeBack($0) } }
+        node.whenLending = { [unowned self, unowned node] in checkLoad($0, of: $1, at: node) }
         note("\(name) starts as seat \(node.store.seat)")
         nodes.append(node)
     }
@@ -261,6 +262,20 @@ final class NodesSimulation {
         count("given idle")
     }
 
+    /// Checks the counts by which a slot is lent: each job is where the node says that it waits.
+    private func checkLoad(_ load: SlotLoad, of pool: String, at node: SimulatedNode) {
+        count("lendable")
+        for (slot, waiting) in load.ready where waiting > load.sum {
+            fail("\(node.name) counts \(waiting) jobs in \(slot), more than \(load.sum)")
+        }
+        for slot in load.ready.keys where node.driver.scheduler.readiness(toPass: slot) != .ready {
+            fail("\(node.name) would lend \(slot), which can't pass")
+        }
+        let known = node.driver.scheduler.knownGroup(of: pool)
+        let shown = known.map { node.driver.scheduler.shownWaitingCount(of: $0) } ?? 0
+        if load.sum > shown { fail("\(node.name) counts \(load.sum) jobs of \(shown) in \(pool)") }
+    }
+
     /// Checks that a thread goes on as it was paused or resumed by its last owner.
     ///
     /// A node that was frozen may hear of an earlier moment, and then that it has lost its seat.
@@ -294,7 +309,12 @@ final class NodesSimulation {
 
     private func noteMove(_ move: ThreadMove, by seat: Int64) {
         let word = move.from == seat ? "given" : "taken"
-        if move.from == seat { givenAt = now }
+        if move.from == seat {
+            givenAt = now
+            let other = database.sessions.values.first { $0.seat == move.to }
+            let pool = PoolSlot.shown(move.thread)
+            if other?.node.wanted.contains(pool) == true { count("given to idle") }
+        }
         count(word)
         note("\(move.thread) is \(word) from seat \(move.from) to seat \(move.to)")
     }

@@ -67,6 +67,8 @@ final class SimulatedNode {
     var whenPauseTaken: (String, Bool) -> Void = { _, _ in }
     /// Told a thread that is about to be given away.
     var whenGiving: (String) -> Void = { _ in }
+    /// Told the load of a pool of which a slot may be lent.
+    var whenLending: (SlotLoad, String) -> Void = { _, _ in }
     /// Told the seat of another node, a thread of which is about to be taken.
     var whenTaking: (Int64) -> Void = { _ in }
 
@@ -178,11 +180,40 @@ final class SimulatedNode {
         isLooking = false
         let open = fault == .claimsOnce ? Set(groups.flatMap(\.units)) : open
         let moment = ContinuousClock.Instant.simulated(now)
-        let steps = plan.look(nodes, open: open, at: moment)
+        let wanted = plan.wanted
+        let steps = plan.look(nodes, open: open, idle: idlePools, at: moment, load: load)
+        if plan.wanted != wanted { store.show(plan.wanted.sorted()) }
         var given: Set<String> = []
         for case .give(let move) in steps { given.insert(move.thread) }
         for unit in drained.keys.sorted() where !given.contains(unit) { endDrain(of: unit) }
         for step in steps { take(step) }
+    }
+
+    /// The spread pools for which no job waits here while one of their threads is free.
+    private var idlePools: Set<String> {
+        let idle = groups.filter { group in
+            let threads = driver.group(group.name)
+            return group.units.count > 1 && waitingCount(of: group.name) == 0
+                && threads.memberNames.contains {
+                    threads.running[$0] == nil && !threads.paused.contains($0)
+                }
+        }
+        return Set(idle.map(\.name))
+    }
+
+    private func load(of pool: String) -> SlotLoad? {
+        guard let group = groups.first(where: { $0.name == pool }),
+            waitingCount(of: pool) > group.count,
+            driver.group(pool).paused.count < group.count
+        else { return nil }
+        let load = driver.scheduler.slotLoad(of: pool)
+        if load.slotToLend != nil { whenLending(load, pool) }
+        return load
+    }
+
+    private func waitingCount(of pool: String) -> Int {
+        driver.scheduler.knownGroup(of: pool).map { driver.scheduler.shownWaitingCount(of: $0) }
+            ?? 0
     }
 
     private func take(_ step: SharingStep) {

@@ -1,0 +1,114 @@
+// The slots of spread pools that a busy daemon lends to an idle one. Pure.
+//
+//     idle daemon    asks on its card, once its pool has been idle for some looks
+//     busy daemon    gives it one slot at a time, with the jobs that wait there
+//     borrower       gives the slot back when the daemon whose share it is asks, or has no other
+//                    one, and when a daemon has come or gone: then shares are even again
+//
+// The borrower alone knows of a loan. Shares go by the names of nodes, so it would give the slot
+// back at once; and only the owner of a slot gives it away.
+
+/// The jobs that wait for a spread pool at one daemon.
+package struct SlotLoad: Sendable, Equatable {
+    /// How many jobs wait for its threads.
+    package var sum: Int
+    /// How many of them wait in each slot that can pass to another daemon now.
+    package var ready: [String: Int]
+
+    package init(sum: Int = 0, ready: [String: Int] = [:]) {
+        self.sum = sum
+        self.ready = ready
+    }
+
+    /// The slot to lend: the one with most jobs that has at most half of them, so that the rest is
+    /// not less.
+    package var slotToLend: String? {
+        ready.filter { $0.value * 2 <= sum }.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    }
+}
+
+/// The loans of a daemon, as borrower and as lender.
+struct SlotLoans: Sendable {
+    /// How many looks in a row must have found a pool idle, or busy.
+    static let lookCountMin = 4
+    /// For how many looks after its wish a slot that comes is a loan: another daemon may have read
+    /// the wish before its end.
+    static let recentLookCount = 10
+
+    /// The pools for which this daemon asks for slots.
+    private(set) var wanted: Set<String> = []
+    /// In how many looks in a row each pool was idle.
+    private var idleCounts: [String: Int] = [:]
+    /// For how many looks more a slot of a pool is a loan.
+    private var recent: [String: Int] = [:]
+    /// The slots of other daemons' shares that this one has.
+    private var borrowed: Set<String> = []
+    /// The pools for which each living daemon asks, by its seat.
+    private var wishes: [Int64: Set<String>] = [:]
+    /// In how many looks in a row a pool was busy that another daemon asks for.
+    private var busyCounts: [String: Int] = [:]
+
+    // MARK: - Borrowing
+
+    /// A look has found these daemons living, and these pools of this one idle.
+    mutating func look(at living: [StoreNode], idle: Set<String>) {
+        var wishes: [Int64: Set<String>] = [:]
+        for node in living { if let seat = node.seat { wishes[seat] = Set(node.wanted) } }
+        if wishes.keys != self.wishes.keys { borrowed = [] }
+        self.wishes = wishes
+        recent = recent.compactMapValues { $0 > 1 ? $0 - 1 : nil }
+        idleCounts = Dictionary(
+            uniqueKeysWithValues: idle.map { ($0, idleCounts[$0, default: 0] + 1) })
+        wanted = idle.filter { idleCounts[$0, default: 0] >= Self.lookCountMin }
+        for pool in wanted { recent[pool] = Self.recentLookCount }
+    }
+
+    /// A slot has come that is of another daemon's share.
+    mutating func borrow(_ slot: String) {
+        if recent[PoolSlot.shown(slot)] != nil { borrowed.insert(slot) }
+    }
+
+    /// A slot has another owner.
+    mutating func leave(_ slot: String) { borrowed.remove(slot) }
+
+    /// Whether a slot stays here although it is of another daemon's share: that one does not ask
+    /// for it.
+    func keeps(_ slot: String, from seat: Int64) -> Bool {
+        borrowed.contains(slot) && wishes[seat]?.contains(PoolSlot.shown(slot)) != true
+    }
+
+    // MARK: - Lending
+
+    /// Whether another daemon asks for slots.
+    func areAskedFor(besidesBy seat: Int64) -> Bool {
+        wishes.contains { $0.key != seat && !$0.value.isEmpty }
+    }
+
+    /// The slots to lend to the daemons that ask: one of each pool that has been busy for some
+    /// looks.
+    ///
+    /// - Parameters:
+    ///   - seat: that of this daemon.
+    ///   - coming: the pools of which a slot is on its way already, by the seats that get it.
+    ///   - load: that of a pool if it is busy: more jobs wait for it than it has threads.
+    /// - Returns: each slot with the seat that is to have it.
+    mutating func slots(
+        toLendFrom seat: Int64, besides coming: [Int64: Set<String>],
+        _ load: (String) -> SlotLoad?
+    ) -> [(slot: String, seat: Int64)] {
+        var counts: [String: Int] = [:]
+        var slots: [(slot: String, seat: Int64)] = []
+        for (other, pools) in wishes.sorted(by: { $0.key < $1.key }) where other != seat {
+            for pool in pools.subtracting(coming[other] ?? []).sorted() where counts[pool] == nil {
+                guard let load = load(pool) else { continue }
+                let count = busyCounts[pool, default: 0] + 1
+                counts[pool] = count
+                if count >= Self.lookCountMin, let slot = load.slotToLend {
+                    slots.append((slot, other))
+                }
+            }
+        }
+        busyCounts = counts
+        return slots
+    }
+}
