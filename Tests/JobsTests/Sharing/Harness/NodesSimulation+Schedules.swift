@@ -29,7 +29,9 @@ extension NodesSimulation {
                 name: name, rhythm: .every(milliseconds: Self.period),
                 request: JobRequest(thread: thread, selector: "echo")),
             isFromCommand: true, progress: ScheduleProgress(since: now))
+        node.addedSchedules[name, default: 0] += 1
         node.keep({ .keepSchedule(record, ticket: $0) }) { [unowned self, unowned node] fault in
+            node.addedSchedules[name, default: 0] -= 1
             guard fault == nil else { return }
             let stored = database.book.schedule(name)
             let isStored = stored?.definition.request.thread == thread
@@ -46,7 +48,9 @@ extension NodesSimulation {
         let now = node.driver.now.unixMilliseconds
         let moment = now - now % Self.period
         for (name, schedule) in node.schedules.sorted(by: { $0.key < $1.key })
-        where schedule.through < moment && node.awaitedSchedules.insert(name).inserted {
+        where schedule.through < moment && node.addedSchedules[name, default: 0] == 0
+            && node.awaitedSchedules.insert(name).inserted
+        {
             var request = JobRequest(
                 thread: schedule.thread, selector: "echo", payload: [1])
             request.schedule = .at(moment)

@@ -41,6 +41,8 @@ final class SimulatedNode {
     private var drained: [String: Int64] = [:]
     /// The schedules that it follows, by their names.
     var schedules: [String: SimulatedSchedule] = [:]
+    /// How often each schedule is being given: none of its moments has a job until that is kept.
+    var addedSchedules: [String: Int] = [:]
     /// The names of schedules whose jobs are on their way to the database.
     var awaitedSchedules: Set<String> = []
     /// The schedules of threads that are on their way here.
