@@ -139,7 +139,7 @@ extension JobScheduler {
         guard book.active(job.id) === job else { return }
         let orders = job.orders
         let followers = withdrawFollowers(of: job)
-        let isLeft = withdrawAttempt(of: job)
+        let isLeft = takeFromThread(job)
         for other in followers + (isLeft ? [job] : []) {
             if other.isStored || stage.isRefusing {
                 retract(other)
@@ -183,7 +183,7 @@ extension JobScheduler {
         guard let job = book.active(id), let queue = job.queue else { return }
         tellWaiters(of: job, .failed(.abandoned))
         // No thread may have it yet.
-        if withdrawAttempt(of: job) { retract(job) }
+        if takeFromThread(job) { retract(job) }
         parkAsStored(job, queue)
         keepHoldUp(by: job)
     }
@@ -205,8 +205,6 @@ extension JobScheduler {
     mutating func withdraw(
         _ job: JobEntry, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
     ) -> Bool {
-        // A worker has begun it before the restart, whether its thread has it yet or not.
-        if job.isInHands, job.place.isOffered { return false }
         guard withdrawAttempt(of: job) else { return false }
         endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
         return true
@@ -234,8 +232,17 @@ extension JobScheduler {
     ///
     /// Of several jobs, the last to begin is withdrawn first: see `lastToBeginFirst`.
     ///
-    /// - Returns: false if it has begun; else it does not begin before it is offered again.
+    /// - Returns: false if it has begun, on its thread or before the restart, by a worker that may
+    ///   still have it; else it does not begin before it is offered again.
     func withdrawAttempt(of job: JobEntry) -> Bool {
+        guard job.place.isOffered, job.isInHands else { return takeFromThread(job) }
+        return false
+    }
+
+    /// Sees to it that no thread begins a job, or waits for the worker that has it.
+    ///
+    /// - Returns: false if its thread has begun it.
+    func takeFromThread(_ job: JobEntry) -> Bool {
         guard job.place.isOffered else { return true }
         if let attempt = job.attempt, !environment.withdraw(attempt) { return false }
         job.isOfferPending = false
@@ -298,7 +305,7 @@ extension JobScheduler {
     ///
     /// Going down, a job in memory only is abandoned.
     private mutating func leaveToStore(_ job: JobEntry) {
-        if withdrawAttempt(of: job) { leaveWithdrawn(job) }
+        if takeFromThread(job) { leaveWithdrawn(job) }
     }
 
     private mutating func leaveWithdrawn(_ job: JobEntry) {

@@ -94,8 +94,6 @@ extension JobScheduler {
             }
             // A job whose commit is awaited leaves when that has come.
             if case .committing = job.place { continue }
-            // It is in a worker's hands since before the restart: it counts as running.
-            if job.isInHands, job.place.isOffered { continue }
             if withdrawAttempt(of: job) { leaveToOwner(job, queue) }
         }
         if !released.isEmpty { keep(.release(released.map(\.name))) }

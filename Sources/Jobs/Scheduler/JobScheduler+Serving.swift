@@ -146,8 +146,6 @@ extension JobScheduler {
         where leaves(job) && book.active(job.id) === job {
             // A job whose commit is awaited leaves when that has come.
             if case .committing = job.place { continue }
-            // It is in a worker's hands since before the restart: it counts as running.
-            if job.isInHands, job.place.isOffered { continue }
             if withdrawAttempt(of: job) { leaveUnserved(job) }
         }
     }
@@ -264,7 +262,7 @@ extension JobScheduler {
     /// Withdraws the jobs of a group that are not to be offered any more.
     private mutating func withdrawKeptBack(of group: ThreadGroup) {
         let offered = book.activeJobs.filter {
-            $0.group === group && $0.place.isOffered && !$0.isInHands && group.keepsBack($0)
+            $0.group === group && $0.place.isOffered && group.keepsBack($0)
         }
         for job in offered.lastToBeginFirst() where withdrawAttempt(of: job) {
             suspend(job)

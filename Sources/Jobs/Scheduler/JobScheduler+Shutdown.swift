@@ -48,8 +48,7 @@ extension JobScheduler {
     /// - Returns: how many stored ones are left to the store.
     package mutating func abandonWaiting() -> Int {
         forgetBuffers()
-        // A job in a worker's hands since before the restart counts as running.
-        let keptCount = abandon { !$1.isInHands && $0.withdrawAttempt(of: $1) }
+        let keptCount = abandon { $0.withdrawAttempt(of: $1) }
         // The jobs in turn are in the store only: it takes part when a client cancels many.
         if store.isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
         return keptCount

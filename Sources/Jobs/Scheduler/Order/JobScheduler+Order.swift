@@ -206,7 +206,7 @@ extension JobScheduler {
         orders.lookedAtCount += entries.count
         for other in entries.compactMap({ self.job(of: $0) }).lastToBeginFirst()
         where other.id != job.id && other.id != holdUp.blocker {
-            guard withdrawAttempt(of: other) else {
+            guard takeFromThread(other) else {
                 effects.note(
                     .error,
                     "job \(other.id) is behind job \(job.id), and began; please report this fault")
@@ -226,7 +226,7 @@ extension JobScheduler {
         let holdUp = holdUp(of: order, by: job)
         // Of a claimed thread, jobs in memory only may have been offered meanwhile.
         for other in order.takeEntries().compactMap({ self.job(of: $0) }).lastToBeginFirst()
-        where other.id != holdUp.blocker && other !== job && withdrawAttempt(of: other) {
+        where other.id != holdUp.blocker && other !== job && takeFromThread(other) {
             retract(other)
             letWait(other, holdUp)
         }
