@@ -46,6 +46,9 @@ package enum JobAnswer: Sendable {
     /// The outcome of the job; nil if it has not ended.
     case result([UInt8]?)
     indirect case job(JobStatus)
+    /// Another scheduler has the job's thread by now: the wait for its end goes on there, for so
+    /// long, or as long as it takes.
+    case moved(JobID, thread: String, milliseconds: Int?)
     /// All rows of a listing have been told.
     case listed
     /// It was refused, or there is no result.

@@ -15,7 +15,7 @@ package struct Alarms {
         /// A parked job may be too late to begin.
         case parkedExpiry
         /// A client has waited for a job's end as long as it wanted to.
-        case patience(JobID, ReplyToken, milliseconds: Int)
+        case patience(JobID, ReplyToken, milliseconds: Int, until: Int64)
         /// The clients that observe a job are told how far it is.
         case look(JobID)
         /// A load of a queue failed a while ago.
@@ -45,6 +45,11 @@ package struct Alarms {
 
     /// Whether an alarm has neither rung nor been cancelled.
     func isSet(_ handle: Handle) -> Bool { heap.payload(of: handle) != nil }
+
+    /// The moment until which a client waits; nil if that was another alarm, or is over.
+    func patience(of handle: Handle) -> Int64? {
+        if case .patience(_, _, _, let moment)? = heap.payload(of: handle) { moment } else { nil }
+    }
 
     /// Takes out the first alarm if it rings by `now`.
     mutating func popDue(at now: Int64) -> Alarm? {

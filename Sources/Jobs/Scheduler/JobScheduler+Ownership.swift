@@ -69,7 +69,7 @@ package enum PassingReadiness: Comparable, Sendable {
     case commanded
     /// Jobs of it run, or are in workers' hands.
     case running
-    /// A client waits for a job of it or watches one, or a job is in memory only.
+    /// A client watches a job of it, or a job is in memory only.
     case needed
 }
 
@@ -232,7 +232,7 @@ extension JobScheduler {
     package func readiness(toPass unit: String) -> PassingReadiness {
         guard let group = served.group(ofUnit: unit) else { return .ready }
         let waitedFor = store.commits.waitedFor
-        var readiness = readiness(besidesJobsOf: unit, group)
+        var readiness = commandReadiness
         for job in book.activeJobs where job.group === group && job.unit == unit {
             readiness = max(readiness, self.readiness(toPass: job, waitedFor))
         }
@@ -260,26 +260,20 @@ extension JobScheduler {
         var load = SlotLoad()
         for (unit, count) in counts where count > 0 {
             load.sum += count
-            let ofUnit = max(
-                readiness[unit] ?? .ready, self.readiness(besidesJobsOf: unit, group))
+            let ofUnit = max(readiness[unit] ?? .ready, commandReadiness)
             if ofUnit == .ready { load.ready[unit] = count }
         }
         return load
     }
 
-    /// The readiness of a unit as far as its jobs in memory do not decide it.
-    private func readiness(besidesJobsOf unit: String, _ group: ThreadGroup) -> PassingReadiness {
-        for thread in group.names(ofUnit: unit) where cancels.hasWaiters(ofThread: thread) {
-            return .needed
-        }
-        return store.inquiries.haveCommands || !cancels.bulkTurns.isEmpty ? .commanded : .ready
+    /// The readiness of all units, as far as their jobs in memory do not decide it.
+    private var commandReadiness: PassingReadiness {
+        store.inquiries.haveCommands || !cancels.bulkTurns.isEmpty ? .commanded : .ready
     }
 
     private func readiness(toPass job: JobEntry, _ waitedFor: Set<JobID>) -> PassingReadiness {
         if job.isInHands || job.place.isOffered && beginning(of: job) != nil { return .running }
-        guard job.isStored, !job.hasWaiters, !audience.watches.isWatched(job.id) else {
-            return .needed
-        }
+        guard job.isStored, !audience.watches.isWatched(job.id) else { return .needed }
         switch job.place {
         case .delayed, .buffered, .inLine, .heldUp, .suspended, .offered: return .ready
         case .committing: return waitedFor.contains(job.id) ? .commanded : .ready
@@ -307,16 +301,21 @@ extension JobScheduler {
         }
     }
 
-    /// Tells the clients that wait for parked jobs of threads that another scheduler has now.
-    ///
-    /// They came when no scheduler had these threads.
+    /// Has the clients that wait for parked jobs of threads wait where another scheduler has these
+    /// now.
     ///
     /// - Returns: the clients that watch such jobs: they are told no change of them.
     package mutating func leaveClients(ofThreads isElsewhere: (String) -> Bool) -> Set<UInt64> {
+        var left: [(reply: ReplyToken, answer: JobAnswer)] = []
         for waiting in cancels.takeWaiters(ofThreads: isElsewhere) {
-            let error = JobError.hasMoved(waiting.id, thread: PoolSlot.shown(waiting.thread))
-            waiting.clients.tell(.failed(error), &alarms, &effects)
+            for (reply, rest) in waiting.clients.left(&alarms, at: now) {
+                left.append(
+                    (reply, .moved(waiting.id, thread: waiting.thread, milliseconds: rest)))
+            }
         }
+        // Each client gets its answers in the order in which it has asked.
+        left.sort { ($0.reply.client, $0.reply.number) < ($1.reply.client, $1.reply.number) }
+        for (reply, answer) in left { effects.answer(reply, answer) }
         return audience.watches.clients(ofThreads: isElsewhere) { book.active($0) == nil }
     }
 

@@ -136,9 +136,8 @@ extension JobScheduler {
             return WaitingClient(reply: reply, alarm: nil)
         }
         let (nanoseconds, isBeyond) = Int64(limit).multipliedReportingOverflow(by: 1_000_000)
-        let alarm = alarms.set(
-            .patience(id, reply, milliseconds: limit),
-            at: isBeyond ? .max : now.monotonic(after: nanoseconds))
+        let end = isBeyond ? .max : now.monotonic(after: nanoseconds)
+        let alarm = alarms.set(.patience(id, reply, milliseconds: limit, until: end), at: end)
         return WaitingClient(reply: reply, alarm: alarm)
     }
 

@@ -120,7 +120,7 @@ package struct JobScheduler: ~Copyable {
         case .release(let job): due.append(job)
         case .expiry(let job): expire(job)
         case .parkedExpiry: findExpiredNow()
-        case .patience(let id, let reply, let milliseconds):
+        case .patience(let id, let reply, let milliseconds, _):
             waitedInVain(for: id, reply, milliseconds: milliseconds)
         case .look(let id): look(at: id)
         case .loadAgain(let queue): loadAgain(queue)

@@ -119,7 +119,8 @@ struct CommandTable {
             throw WireError(.err, "wrong number of arguments for '\(name)' command\(usage)")
         }
         if !session.user.mayDoAll {
-            try found.access.check(command, named: found.name, session.user)
+            try found.access.check(
+                command, named: found.name, session.user, isLinked: session.isLink)
         }
         if standing == .inTransaction, !found.permission.contains(.inTransaction) {
             return TransactionCommands.queued

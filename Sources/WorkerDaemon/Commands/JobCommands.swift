@@ -37,7 +37,8 @@ enum JobCommands {
             "The payload of a job that has not ended, or has failed and is kept.",
             execute: payload),
         CommandSpecification(
-            "result", 2...4, .jobs, .observe.withPayloads, usage: "id [WAIT [ms]]",
+            "result", 2...4, .jobs, .observe.withPayloads.orOnLinks(.submit),
+            usage: "id [WAIT [ms]]",
             "The result of a job that has ended; null before that, unless WAIT.",
             execute: result),
         CommandSpecification(

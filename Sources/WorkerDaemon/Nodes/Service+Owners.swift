@@ -1,6 +1,7 @@
 // The service's knowledge of the other nodes: the threads that they have, and the owner of each.
 
 internal import Jobs
+internal import RESP
 
 extension Service {
     /// The name of this node.
@@ -20,7 +21,7 @@ extension Service {
         }
     }
 
-    /// Leaves the clients that wait for jobs of threads that no node had and another one has now.
+    /// Leaves the clients that wait for jobs of threads which another node has now.
     private func leaveClients() {
         let watching = driver.input { scheduler in
             scheduler.leaveClients { thread in
@@ -30,6 +31,21 @@ extension Service {
         for client in watching {
             sessions[client]?.breakOff("another node has the thread of a watched job now")
         }
+    }
+
+    /// Has a client wait for the end of a job at the node that has the job's thread now.
+    func goOnWaiting(
+        for id: JobID, of thread: String, for milliseconds: Int?, _ session: Session,
+        _ reply: ReplyToken
+    ) {
+        let refusal = RESPValue(.moved(id, thread: thread, milliseconds: milliseconds))
+        guard case .node(let node)? = owner(ofThread: thread) else {
+            return session.fill(reply, with: refusal)
+        }
+        let limit = milliseconds.map { ["\($0)"] } ?? []
+        let words = ["RESULT", "\(id.number)", "WAIT"] + limit
+        links(of: session).goOnWaiting(
+            by: Command(words.map { Array($0.utf8) }), at: node, for: reply, or: refusal)
     }
 
     /// The owner of a thread, a pool, its member or slot; nil if this node has all threads.

@@ -38,6 +38,14 @@ final class SessionLinks {
         case threads
     }
 
+    /// A client's wait for a job whose thread a node has by now.
+    private struct MovedWait {
+        let command: Command
+        let slot: ReplyToken
+        /// The answer if the node can't be asked.
+        let refusal: RESPValue
+    }
+
     /// The last fault of a node's links.
     private struct Fault {
         let fault: LinkFault
@@ -58,6 +66,8 @@ final class SessionLinks {
     private unowned let service: Service
     private var links: [Int64: NodeLink] = [:]
     private var faults: [Int64: Fault] = [:]
+    /// The waits that go on at a node once there is a link to it.
+    private var movedWaits: [Int64: [MovedWait]] = [:]
     private var held: Command?
     /// When the held command is refused.
     private var end: Instant?
@@ -139,12 +149,16 @@ final class SessionLinks {
 
     func linkOpened(_ link: NodeLink) {
         faults[link.node.id] = nil
+        for wait in movedWaits.removeValue(forKey: link.node.id) ?? [] { send(wait, over: link) }
         tryAgain()
     }
 
     func linkFailed(_ link: NodeLink, _ fault: LinkFault) {
         links[link.node.id] = nil
         note(fault, of: link.node)
+        for wait in movedWaits.removeValue(forKey: link.node.id) ?? [] {
+            session.fill(wait.slot, with: wait.refusal)
+        }
         if fault.word == nil { service.linkWatch?.doubt(link.node.id) }
         tryAgain()
     }
@@ -222,6 +236,30 @@ final class SessionLinks {
         send(command, over: link, for: .part(slot, isTimed: true) { take($0.part(of: link)) })
     }
 
+    /// Has a wait for the end of a job go on at another node.
+    ///
+    /// - Parameter refusal: the answer if that node can't be asked.
+    func goOnWaiting(
+        by command: Command, at node: StoreNode, for slot: ReplyToken, or refusal: RESPValue
+    ) {
+        let wait = MovedWait(command: command, slot: slot, refusal: refusal)
+        // Behind a TAKE that waits, it would be answered when that has ended.
+        let way = round == nil ? try? way(to: node) : nil
+        if case .open(let link)? = way { return send(wait, over: link) }
+        guard way != nil, links[node.id] != nil else { return session.fill(slot, with: refusal) }
+        movedWaits[node.id, default: []].append(wait)
+    }
+
+    private func send(_ wait: MovedWait, over link: NodeLink) {
+        send(
+            wait.command, over: link,
+            for: .part(wait.slot, isTimed: false) { [unowned session] value in
+                // An earlier version refuses what only this one may ask for.
+                let isRefused = value.errorWord == WireError.Word.noPerm.rawValue
+                session.fill(wait.slot, with: isRefused ? wait.refusal : value)
+            })
+    }
+
     /// Owners or nodes have changed: links to nodes that work no longer end.
     func ownersChanged(_ nodes: [StoreNode]) {
         for link in links.values where !nodes.contains(where: { $0.id == link.node.id }) {
@@ -238,6 +276,7 @@ final class SessionLinks {
     func close() {
         let ended = links
         links = [:]
+        movedWaits = [:]
         for link in ended.values { link.leave() }
         held = nil
         round = nil

@@ -63,6 +63,8 @@ extension Service: JobDoor {
                         answer,
                         remote?.entries ?? driver.exchange.lobby.entries(of: status.job.id)
                             ?? (isInherited ? [entry("waits-for", text("its worker"))] : []))))
+        case .moved(let id, let thread, let milliseconds):
+            goOnWaiting(for: id, of: thread, for: milliseconds, session, reply)
         case .accepted(let id) where reply.patience != nil: wait(for: id, session, reply)
         case .known(let id) where reply.patience != nil: wait(forNamed: id, session, reply)
         case .accepted(let id) where reply.tellsWhetherNew:

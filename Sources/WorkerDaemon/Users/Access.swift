@@ -9,6 +9,9 @@ internal import Wording
 struct Access: Sendable {
     /// The roles of which a user needs one; empty if the command needs none.
     let roles: Roles
+    /// Roles of which one suffices as well over a link: the client's node has checked the command
+    /// that the client has sent.
+    private var linkRoles: Roles = []
     /// Whether a user needs the right `payloads` too.
     private(set) var needsPayloads = false
     /// Whether it affects all threads and selectors, so that a user has to be allowed to touch all.
@@ -44,6 +47,13 @@ struct Access: Sendable {
     func or(_ others: Roles) -> Access {
         var access = Access(roles.union(others))
         access.shownCount = shownCount
+        return access
+    }
+
+    /// The same, also for other roles over a link.
+    func orOnLinks(_ others: Roles) -> Access {
+        var access = self
+        access.linkRoles = others
         return access
     }
 
@@ -85,7 +95,15 @@ struct Access: Sendable {
     }
 
     /// Refuses a command whose user lacks a right.
-    func check(_ command: Command, named name: String, _ user: User) throws(WireError) {
+    ///
+    /// - Parameter isLinked: whether another node has sent it for its client.
+    func check(
+        _ command: Command, named name: String, _ user: User, isLinked: Bool = false
+    ) throws(WireError) {
+        if isLinked, !linkRoles.isDisjoint(with: user.roles) {
+            if needsPayloads { try user.checkSeesPayloads(name) }
+            return
+        }
         guard !subcommands.isEmpty, command.count > 1 else { return try check(name, user) }
         let word = command.text(at: 1).lowercased()
         guard let access = subcommands[word] else { return try check(name, user) }

@@ -18,6 +18,8 @@ extension RESPValue {
             case .job(let description):
                 .map(description.entries + description.details + more)
             case .listed: .array([])
+            case .moved(let id, let thread, _):
+                WireError(JobError.hasMoved(id, thread: PoolSlot.shown(thread))).reply
             case .failed(let error): WireError(error).reply
             }
     }

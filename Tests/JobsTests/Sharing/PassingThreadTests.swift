@@ -2,6 +2,7 @@
 
 import Jobs
 import StoreTwin
+import Support
 import Testing
 
 @Suite struct `A thread that passes to another scheduler` {
@@ -20,6 +21,11 @@ import Testing
         ReplyToken(client: 1, number: number, patience: waits ? .unlimited : nil)
     }
 
+    private func patient(_ number: UInt64, _ milliseconds: Int) -> ReplyToken {
+        ReplyToken(client: 1, number: number, patience: .milliseconds(milliseconds))
+    }
+
+    private var alarmCount: Int { driver.scheduler.alarms.count }
     private var isIdle: Bool { driver.scheduler.readiness(toPass: "one") == .ready }
     private var parkedCount: Int { driver.scheduler.parkedCount }
 
@@ -39,16 +45,46 @@ import Testing
         return id
     }
 
-    @Test func `is not idle while a client waits for a job in the store`() throws {
-        let id = try #require(submitBuffered())
+    @Test func `takes the clients with it that wait for its jobs`() throws {
+        let parked = try #require(submitBuffered())
+        driver.groups[0].paused = ["one"]
+        driver.input { $0.perform(JobRequest(thread: "one", selector: "echo"), reply(2)) }
+        settle()
+        guard case .accepted(let inTurn)? = answers.all[2] else {
+            throw Unexpected("it is not accepted")
+        }
+        driver.input { $0.wait(for: parked, reply(4, waits: true)) }
+        driver.input { $0.wait(for: inTurn, patient(3, 900)) }
+        driver.input { $0.wait(for: inTurn, patient(5, 100)) }
+        settle()
         #expect(isIdle)
-        driver.input { $0.wait(for: id, reply(2, waits: true)) }
+        driver.clock.advance(byMilliseconds: 300)
+        driver.input { $0.release("one", reply(6)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        settle()
+        var order: [UInt64] = []
+        driver.whenAnswered = { [answers] reply, answer in
+            answers.all[reply.number] = answer
+            order.append(reply.number)
+        }
+        _ = driver.input { $0.leaveClients { $0 == "one" } }
+        // The third one has waited for long enough.
+        #expect(order == [3, 4])
+        #expect(answers.all[3]?.told == "wait for job \(inTurn) where thread one is, for 600 ms")
+        #expect(answers.all[4]?.told == "wait for job \(parked) where thread one is")
+        #expect(alarmCount == 0)
+    }
+
+    @Test func `stays while a client watches a job of it`() throws {
+        driver.groups[0].paused = ["one"]
+        driver.input { $0.perform(JobRequest(thread: "one", selector: "echo"), reply(1)) }
+        settle()
+        guard case .accepted(let id)? = answers.all[1] else {
+            throw Unexpected("it is not accepted")
+        }
+        driver.input { $0.watch([id], reply(2)) }
         settle()
         #expect(!isIdle)
-        driver.input { $0.cancel(id, reply(3)) }
-        settle()
-        #expect(answers.all[2] != nil)
-        #expect(isIdle)
     }
 
     @Test func `is not idle while a command is under way`() throws {

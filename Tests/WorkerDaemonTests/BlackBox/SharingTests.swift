@@ -199,6 +199,44 @@ struct `Daemons that share the threads` {
         }
     }
 
+    /// Clients of the owner, and of another node.
+    @Test(.timeLimit(.minutes(3)))
+    func `give threads away with the clients that wait for their jobs`() throws {
+        let fleet = try Fleet("a", "b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        let before = try fleet.places()
+        let client = try fleet.connect(to: "a")
+        var waiting: [(client: TestClient, text: String)] = []
+        for thread in Fleet.threads {
+            #expect(try client.call("PAUSE", .text(thread)).text == "OK")
+            for node in ["a", "b"] {
+                let waiter = try fleet.connect(to: node)
+                let text = "\(thread) from \(node)"
+                try waiter.send("PERFORM", .text(thread), "echo", "WAIT", .text(text))
+                try waiter.send("PERFORM", .text(thread), "echo", "WAIT", 50, .text(text))
+                waiting.append((waiter, text))
+            }
+        }
+        try eventually("all jobs wait") {
+            try fleet.sql("SELECT count(*) FROM workerd.jobs") == "16\n"
+        }
+        try fleet.start("c")
+        try eventually("a thread has moved") { try fleet.places()["c"]?.isEmpty == false }
+        let moved = try #require(try fleet.places()["c"])
+        #expect(before["a"]?.contains(moved[0]) == true || before["b"]?.contains(moved[0]) == true)
+        for thread in Fleet.threads {
+            // Another one may be on its way: then the command is refused.
+            try eventually("it goes on") {
+                try client.call("RESUME", .text(thread)).text == "OK"
+            }
+        }
+        for (waiter, text) in waiting {
+            #expect(try waiter.reply().text == text)
+            #expect(try waiter.reply().errorWord == "TIMEOUT")
+            #expect(try waiter.call("PING").text == "PONG")
+        }
+    }
+
     @Test(.timeLimit(.minutes(3)))
     func `keep threads that a worker owns, and those of watched jobs`() throws {
         let fleet = try Fleet("a")

@@ -9,6 +9,8 @@ import Testing
 @testable import WorkerDaemon
 
 @Suite struct `A link` {
+    private static let mark = [0] + Array("workerd relay/1".utf8)
+
     @Test(.timeLimit(.minutes(2)), arguments: [2, 3])
     func `passes a job on to the owner of its thread`(version: Int) throws {
         try withLinkedNodes { nodes in
@@ -293,16 +295,15 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `is asked for with the secret of the node`() throws {
         try withLinkedNodes { nodes in
-            let mark = [0] + Array("workerd relay/1".utf8)
             let link = try TestClient(nodes.address(1))
-            try link.send(mark + TestClient.bytes(["LINK", "secret of 0", "default"]))
+            try link.send(Self.mark + TestClient.bytes(["LINK", "secret of 0", "default"]))
             #expect(try link.repliesUntilClosed().map(\.errorWord) == ["WRONGPASS"])
             // Without the mark, it is a client.
             let client = try TestClient(nodes.address(1))
             #expect(try client.call("LINK", "secret of 1", "default").errorWord == "NOAUTH")
             #expect(try client.call("JOBS").errorWord == "NOAUTH")
             let right = try TestClient(nodes.address(1))
-            try right.send(mark + TestClient.bytes(["LINK", "secret of 1", "default"]))
+            try right.send(Self.mark + TestClient.bytes(["LINK", "secret of 1", "default"]))
             #expect(try right.reply().integer != nil)
             #expect(try right.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
         }
@@ -330,6 +331,25 @@ import Testing
             #expect(try client.call("PERFORM", "two", "echo", "WAIT", "x").text == "x")
             #expect(try client.call("PAUSE", "one").text == "OK")
             #expect(try client.call("PAUSE", "two").errorWord == "NOPERM")
+        }
+    }
+
+    /// A client that waits for the job which it has submitted waits on where the job is.
+    @Test(.timeLimit(.minutes(2)))
+    func `asks for a result also for a user that only submits`() throws {
+        let web = User("web", [.submit], seesPayloads: true, scope: .all)
+        try withLinkedNodes(users: [[web], [web]]) { nodes in
+            let client = try nodes.connect(1)
+            let id = "\(try client.perform("two", "echo", "x"))"
+            #expect(try client.call("RESULT", .text(id), "WAIT").text == "x")
+            try nodes.become("web", 1)
+            #expect(try client.call("RESULT", .text(id)).errorWord == "NOPERM")
+            let link = try TestClient(nodes.address(1))
+            try link.send(
+                Self.mark + TestClient.bytes(["LINK", "secret of 1", "web"]))
+            #expect(try link.reply().integer != nil)
+            #expect(try link.call("RESULT", .text(id)).text == "x")
+            #expect(try link.call("JOB", .text(id)).errorWord == "NOPERM")
         }
     }
 

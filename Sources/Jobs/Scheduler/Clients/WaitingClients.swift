@@ -60,6 +60,23 @@ struct WaitingClients {
         for waiter in others { Self.tell(waiter, answer, &alarms, &effects) }
     }
 
+    /// The clients that still wait, each with the rest of its time in milliseconds; nil without a
+    /// limit.
+    ///
+    /// Their alarms do not ring any more.
+    func left(
+        _ alarms: inout Alarms, at now: SchedulerTime
+    ) -> [(reply: ReplyToken, milliseconds: Int?)] {
+        var left: [(reply: ReplyToken, milliseconds: Int?)] = []
+        for waiter in all where !waiter.isOver(alarms) {
+            let end = waiter.alarm.flatMap { alarms.patience(of: $0) }
+            let rest = end.map { Int(max(1, ($0 - now.monotonic) / 1_000_000)) }
+            alarms.cancel(waiter.alarm)
+            left.append((waiter.reply, rest))
+        }
+        return left
+    }
+
     private static func tell(
         _ waiter: WaitingClient, _ answer: JobAnswer, _ alarms: inout Alarms,
         _ effects: inout JobEffects

@@ -64,6 +64,9 @@ extension JobAnswer {
         case .result(let bytes):
             bytes.map { "'\(String(decoding: $0, as: UTF8.self))'" } ?? "no result"
         case .job(let description): "job \(description.job.id) is \(description.state)"
+        case .moved(let id, let thread, let milliseconds):
+            "wait for job \(id) where thread \(thread) is"
+                + (milliseconds.map { ", for \($0) ms" } ?? "")
         case .listed: "listed"
         case .failed(let error): "\(error)"
         }

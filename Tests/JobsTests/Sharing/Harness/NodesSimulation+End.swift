@@ -31,8 +31,10 @@ extension NodesSimulation {
                 }
                 for _ in 0..<8 { node.driver.hear() }
             }
+            goOnWaiting()
             try check()
             if round % 8 == 0, database.book.liveJobs.isEmpty, nodes.allSatisfy(\.isQuiet),
+                movedWaits.isEmpty,
                 nodes.allSatisfy({ $0.waits.isEmpty && $0.driver.scheduler.book.activeCount == 0 }),
                 areSharesEven, now - givenAt > Self.steadyMilliseconds
             {

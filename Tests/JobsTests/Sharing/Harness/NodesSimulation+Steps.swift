@@ -7,8 +7,8 @@ import Support
 extension NodesSimulation {
     func step() {
         switch random.below(200) {
-        case ..<39: submit()
-        case ..<42: giveSchedule()
+        case ..<36: submit()
+        case ..<39: giveSchedule()
         case ..<44: wait()
         case ..<45: fire()
         case ..<47: runAgain()
@@ -23,6 +23,7 @@ extension NodesSimulation {
         case ..<190: pass(3_000 + random.below(9_000))
         default: disturb()
         }
+        goOnWaiting()
         endLost()
     }
 
@@ -143,9 +144,29 @@ extension NodesSimulation {
         guard let node = nodes.randomElement(using: &random), !node.isFrozen,
             let job = someJob(of: node, where: { !$0.state.isEnded })
         else { return }
-        note("\(node.name): wait for \(job.id)")
-        node.ask(waits: true, { $0.wait(for: job.id, $1) }) { [unowned self] _ in
-            count("waited")
+        wait(for: job.id, at: node)
+    }
+
+    private func wait(for id: JobID, at node: SimulatedNode) {
+        note("\(node.name): wait for \(id)")
+        node.ask(waits: true, { $0.wait(for: id, $1) }) { [unowned self] answer in
+            guard case .moved(let id, let thread, _) = answer else { return count("waited") }
+            movedWaits.append((id, thread))
+        }
+    }
+
+    /// Has clients wait where the threads of their jobs are by now.
+    func goOnWaiting() {
+        let waits = movedWaits
+        movedWaits = []
+        for (id, thread) in waits {
+            let unit = ThreadGroup.name(of: thread)
+            guard let node = nodes.first(where: { $0.open.contains(unit) && !$0.isFrozen }) else {
+                movedWaits.append((id, thread))
+                continue
+            }
+            count("waited on")
+            wait(for: id, at: node)
         }
     }
 

@@ -35,6 +35,8 @@ final class NodesSimulation {
     var steerCount = 0
     /// The threads of which all jobs were to be cancelled once.
     var cancelledAll: Set<String> = []
+    /// The waits of clients for jobs of threads that are on their way to another node.
+    var movedWaits: [(id: JobID, thread: String)] = []
     /// The jobs of each moment of a schedule.
     var moments: [String: [JobID]] = [:]
     /// Since when each thread has been without an owner that works, with no fault meanwhile.

@@ -189,6 +189,13 @@ final class SimulatedNode {
         for case .give(let move) in steps { given.insert(move.thread) }
         for unit in drained.keys.sorted() where !given.contains(unit) { endDrain(of: unit) }
         for step in steps { take(step) }
+        let others = Set(nodes.all.compactMap(\.seat)).subtracting([store.seat])
+        _ = driver.input { scheduler in
+            scheduler.leaveClients { thread in
+                let place = nodes.places?.threads[ThreadGroup.name(of: thread)]
+                return place.map { others.contains($0.seat) } == true
+            }
+        }
     }
 
     /// The spread pools for which no job waits here while one of their threads is free.
