@@ -122,12 +122,7 @@ package struct SharingPlan: Sendable {
     private mutating func lend(
         _ places: ThreadPlaces, _ load: (String) -> SlotLoad?, _ steps: inout [SharingStep]
     ) {
-        guard loans.areAskedFor(besidesBy: seat) else { return }
-        var onTheirWay: [Int64: Set<String>] = [:]
-        for (thread, place) in places.threads where !place.isTaken {
-            onTheirWay[place.seat, default: []].insert(PoolSlot.shown(thread))
-        }
-        for (slot, other) in loans.slots(toLendFrom: seat, besides: onTheirWay, load)
+        for (slot, other) in loans.slots(toLendFrom: seat, besides: places.poolsOnTheirWay, load)
         where places.threads[slot]?.seat == seat && !steps.contains(where: { $0.gives(slot) }) {
             steps.append(.give(ThreadMove(slot, from: seat, to: other)))
         }

@@ -79,11 +79,6 @@ struct SlotLoans: Sendable {
 
     // MARK: - Lending
 
-    /// Whether another daemon asks for slots.
-    func areAskedFor(besidesBy seat: Int64) -> Bool {
-        wishes.contains { $0.key != seat && !$0.value.isEmpty }
-    }
-
     /// The slots to lend to the daemons that ask: one of each pool that has been busy for some
     /// looks.
     ///
@@ -93,12 +88,14 @@ struct SlotLoans: Sendable {
     ///   - load: that of a pool if it is busy: more jobs wait for it than it has threads.
     /// - Returns: each slot with the seat that is to have it.
     mutating func slots(
-        toLendFrom seat: Int64, besides coming: [Int64: Set<String>],
+        toLendFrom seat: Int64, besides coming: @autoclosure () -> [Int64: Set<String>],
         _ load: (String) -> SlotLoad?
     ) -> [(slot: String, seat: Int64)] {
+        let others = wishes.filter { $0.key != seat && !$0.value.isEmpty }
+        let coming = others.isEmpty ? [:] : coming()
         var counts: [String: Int] = [:]
         var slots: [(slot: String, seat: Int64)] = []
-        for (other, pools) in wishes.sorted(by: { $0.key < $1.key }) where other != seat {
+        for (other, pools) in others.sorted(by: { $0.key < $1.key }) {
             for pool in pools.subtracting(coming[other] ?? []).sorted() where counts[pool] == nil {
                 guard let load = load(pool) else { continue }
                 let count = busyCounts[pool, default: 0] + 1

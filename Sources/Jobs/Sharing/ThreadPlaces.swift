@@ -44,4 +44,15 @@ package struct ThreadPlaces: Sendable, Equatable {
     package var session = 0
 
     package init() {}
+
+    /// The pools and threads that are still to be taken up, of which seat each.
+    ///
+    /// - Complexity: O(threads).
+    var poolsOnTheirWay: [Int64: Set<String>] {
+        var pools: [Int64: Set<String>] = [:]
+        for (thread, place) in threads where !place.isTaken {
+            pools[place.seat, default: []].insert(PoolSlot.shown(thread))
+        }
+        return pools
+    }
 }
