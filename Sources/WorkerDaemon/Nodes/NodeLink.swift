@@ -257,6 +257,7 @@ final class NodeLink: SocketReader {
         case .own: takeOwn(RESPValue(reply: reply) ?? .null)
         }
         awaitFirst()
+        if owed.isEmpty { links?.linkIsQuiet() }
         // A client that has read all has to be told that there is more.
         links?.linkMoved()
     }

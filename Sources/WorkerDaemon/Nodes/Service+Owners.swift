@@ -2,6 +2,7 @@
 
 internal import Jobs
 internal import RESP
+internal import RunLoops
 
 extension Service {
     /// The name of this node.
@@ -31,6 +32,26 @@ extension Service {
         for client in watching {
             sessions[client]?.breakOff("another node has the thread of a watched job now")
         }
+    }
+
+    /// Holds a command while earlier ones of its client may be on their way over a node that has
+    /// just given a thread away, which would come to that thread behind it.
+    ///
+    /// - Returns: false if it goes its way now.
+    func waitsBehindOthers(
+        _ command: Command, to node: StoreNode?, _ session: Session, _ owners: any ThreadOwners
+    ) throws(WireError) -> Bool {
+        guard !owners.recentGivers.isEmpty, let links = session.links else { return false }
+        let now = session.loop.now
+        for link in links.open where link.owesAnswers && link.node.id != node?.id {
+            guard let end = owners.recentGivers[link.node.id], now < end else { continue }
+            try links.hold(
+                command, for: .node(link.node.id),
+                because: "node \(link.node.name) has not answered earlier commands",
+                nextTry: end)
+            return true
+        }
+        return false
     }
 
     /// Has a client wait for the end of a job at the node that has the job's thread now.

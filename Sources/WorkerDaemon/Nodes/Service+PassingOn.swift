@@ -10,7 +10,8 @@ internal import Wording
 /// The way of a command, once it is known.
 private enum CommandWay {
     case here
-    case node(StoreNode)
+    /// To another node, which has this thread, pool or slot.
+    case node(StoreNode, of: String)
     /// To several nodes.
     case several
     /// No node can execute it yet, for this reason.
@@ -29,12 +30,14 @@ extension Service {
     ) throws(WireError) -> Bool {
         guard let owners, !found.route.isHere else { return false }
         let target = found.route.target(of: command)
-        switch try way(of: command, to: target, session, owners) {
+        let way = try way(of: command, to: target, session, owners)
+        if try waitsBehindOthers(command, to: way.node, session, owners) { return true }
+        switch way {
         case .here:
             session.links?.noteWayFound()
             return false
-        case .node(let node):
-            try pass(command, found, to: node, session)
+        case .node(let node, let unit):
+            try pass(command, found, to: node, of: unit, session, owners)
         case .several:
             try passToSeveral(command, found, target, session, owners)
         case .none(let wanted, let reason):
@@ -158,7 +161,7 @@ extension Service {
         let group = PoolSlot.stored(ThreadGroup.name(of: name))
         switch owners.owner(of: group) {
         case .here: return .here
-        case .node(let node): return .node(node)
+        case .node(let node): return .node(node, of: group)
         // An unknown thread is refused when the command is executed.
         case .nobody where !isKnown: return .here
         case .nobody:
@@ -207,7 +210,7 @@ extension Service {
                 let job = driver.scheduler.book.job(id),
                 case .node(let node) = owner(ofThread: job.slot)
             else { return .here }
-            return .node(node)
+            return .node(node, of: ThreadGroup.name(of: job.slot))
         }
         switch try session.links?.thread(of: id) {
         case .thread(let name): return way(toThread: name, owners)
@@ -219,11 +222,13 @@ extension Service {
     // MARK: - Passing on
 
     private func pass(
-        _ command: Command, _ found: CommandSpecification, to node: StoreNode, _ session: Session
+        _ command: Command, _ found: CommandSpecification, to node: StoreNode, of unit: String,
+        _ session: Session, _ owners: any ThreadOwners
     ) throws(WireError) {
         if session.conversation != nil { return try redirect(session, to: node) }
         let links = links(of: session)
-        guard let link = try way(to: node, command, session) else { return }
+        let isOnward = session.isLink && owners.hasJustGiven(unit)
+        guard let link = try way(to: node, command, session, isOnward: isOnward) else { return }
         links.noteWayFound()
         let isLogged = found.access.mayBeLogged
         if isLogged { noteOperation(command, found, session) }
@@ -238,12 +243,15 @@ extension Service {
     }
 
     /// The open link to a node; holds the command if there is none.
+    ///
+    /// - Parameter isOnward: whether a command of another node goes on to the new owner of a thread
+    ///   that this node has just given away: the other node did not know.
     func way(
-        to node: StoreNode, _ command: Command, _ session: Session,
+        to node: StoreNode, _ command: Command, _ session: Session, isOnward: Bool = false,
         for patience: Duration = SessionLinks.patience
     ) throws(WireError) -> NodeLink? {
         let links = links(of: session)
-        if session.isLink {
+        if session.isLink, !isOnward {
             // The nodes do not agree: each may have heard of a change first.
             try links.hold(
                 command, for: .node(node.id),
@@ -411,7 +419,7 @@ extension Service {
         let ids = jobs.sorted { $0.number < $1.number }
         var (own, byNode): ([JobID], [Int64: (link: NodeLink, ids: [JobID])]) = ([], [:])
         for id in ids {
-            guard case .node(let node)? = try way(toJob: id, session, owners) else {
+            guard case .node(let node, _)? = try way(toJob: id, session, owners) else {
                 own.append(id)
                 continue
             }
@@ -451,7 +459,7 @@ extension Service {
             guard value.errorWord == nil else { return session.fill(slot, with: value) }
             TakeRound(slot, session, self, nodes, isAfterEnd: true).begin(take, links)
         }
-        if case .node(let node) = way, case .open(let link) = try links.way(to: node) {
+        if case .node(let node, _) = way, case .open(let link) = try links.way(to: node) {
             links.send(done, over: link, for: .part(slot, isTimed: false, take: goOn))
         } else {
             executeHere(done, session, for: slot, goOn)
@@ -460,11 +468,13 @@ extension Service {
 }
 
 extension CommandWay {
+    fileprivate var node: StoreNode? { if case .node(let node, _) = self { node } else { nil } }
+
     /// Whether it leads to the same node.
     fileprivate func isSame(as other: CommandWay) -> Bool {
         switch (self, other) {
         case (.here, .here): true
-        case (.node(let node), .node(let other)): node.id == other.id
+        case (.node(let node, _), .node(let other, _)): node.id == other.id
         default: false
         }
     }

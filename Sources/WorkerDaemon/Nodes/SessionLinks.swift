@@ -174,6 +174,11 @@ final class SessionLinks {
         session.goOn()
     }
 
+    /// All commands that a link has sent are answered.
+    func linkIsQuiet() {
+        if held != nil, service.owners?.recentGivers.isEmpty == false { tryAgain() }
+    }
+
     /// The client may have read something.
     func sessionMoved() { for link in links.values { link.updateInterest() } }
 
@@ -287,10 +292,11 @@ final class SessionLinks {
 
     /// Holds a command until it can be executed.
     ///
+    /// - Parameter nextTry: when it is tried again at the latest.
     /// - Throws: that its time is over, or that of one which came with it and wants the same.
     func hold(
         _ command: Command, for wanted: Wanted, because reason: String,
-        patience: Duration = SessionLinks.patience
+        patience: Duration = SessionLinks.patience, nextTry: Instant? = nil
     ) throws(WireError) {
         let now = loop.now
         let end = (isTryingAgain ? end : nil) ?? now.advanced(by: patience)
@@ -308,8 +314,8 @@ final class SessionLinks {
         self.end = end
         held = command
         session.pauses.insert(.held)
-        let nextTry = faults.values.map(\.end).filter { now < $0 }.min()
-        wakeUp(at: min(end, nextTry ?? end))
+        let tries = faults.values.map(\.end).filter { now < $0 } + [nextTry ?? end, end]
+        wakeUp(at: tries.min() ?? end)
     }
 
     /// A command goes its way, or is answered.

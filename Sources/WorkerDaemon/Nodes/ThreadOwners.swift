@@ -2,6 +2,7 @@
 // them. This is what the service has to know of that; where it comes from is the store's business.
 
 internal import Jobs
+internal import Kernel
 
 /// The owner of a thread or pool.
 enum ThreadOwner: Equatable {
@@ -55,6 +56,14 @@ protocol ThreadOwners: AnyObject {
 
     /// Called on the loop's thread when `wanted` has changed: the card is to be shown anew.
     var whenWishChanged: (() -> Void)? { get set }
+
+    /// Whether this node has given a thread, pool or slot away so recently that others may not know
+    /// that yet.
+    func hasJustGiven(_ unit: String) -> Bool
+
+    /// The other nodes that have given something away, each with the moment from which commands for
+    /// it do not go over that node any more.
+    var recentGivers: [Int64: Instant] { get }
 
     /// The owner of a thread or pool.
     ///

@@ -41,6 +41,7 @@ final class ThreadSharing {
     private var recovered: [String: [ScheduleRecord]] = [:]
     /// The nodes whose threads were compared with the threads of this node.
     private var compared: Set<Int64> = []
+    private var handovers = RecentHandovers()
     private let forsaken: ForsakenThreads
     private var timer: ThreadRunLoop.Timer?
     private var isLooking = false
@@ -137,6 +138,7 @@ final class ThreadSharing {
         if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
             schedules.forgetPassed()
         }
+        if isChanged { handovers.note(nodes, after: self.nodes, at: driver.loop.now) }
         self.nodes = nodes
         if isChanged { learnThreads() }
         let wanted = plan.wanted
@@ -308,6 +310,7 @@ final class ThreadSharing {
 
     private func openThread(_ group: String) {
         moving.remove(group)
+        handovers.forget(group)
         open.insert(group)
         log.notice("thread \(group) is served here")
         let records = recovered.removeValue(forKey: group) ?? []
@@ -349,6 +352,7 @@ final class ThreadSharing {
             moving.remove(move.thread)
             let node = nodes.all.first { $0.seat == move.to }?.name ?? "another node"
             log.notice("thread \(move.thread) is given to \(node)")
+            handovers.gave(move.thread, at: driver.loop.now)
             look()
         }
     }
@@ -356,6 +360,12 @@ final class ThreadSharing {
 
 extension ThreadSharing: ThreadOwners {
     var wanted: [String] { plan.wanted.sorted() }
+
+    func hasJustGiven(_ unit: String) -> Bool {
+        handovers.hasJustGiven(unit, at: driver.loop.now)
+    }
+
+    var recentGivers: [Int64: Instant] { handovers.givers }
 
     var others: [StoreNode] { nodes.all.filter { $0.seat != nil && $0.seat != seat } }
 

@@ -47,6 +47,37 @@ import Testing
         }
     }
 
+    /// The node of the client has not looked since.
+    @Test(.timeLimit(.minutes(2)))
+    func `goes on to the node that was just given the thread`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["two": 1])
+            let client = try nodes.connect(0)
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "1").text == "1")
+            try nodes.give("two", from: 1, to: 2, seenBy: [1, 2])
+            #expect(try client.call("PERFORM", "two", "echo", "2") == .integer(2_000_001))
+            #expect(try client.call("PERFORM", "two", "echo", "WAIT", "3").text == "3")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `waits for the earlier ones of its client that may be on a longer way`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["two": 1])
+            let client = try nodes.connect(0)
+            #expect(try client.call("PERFORM", "two", "echo", "x").integer != nil)
+            // It is not answered until it is cancelled.
+            try client.send("PERFORM", "two", "echo", "WAIT", "DELAY", 60_000, "late")
+            try eventually("it is accepted") { try nodes.jobCount(1) == 2 }
+            try nodes.give("two", from: 1, to: 2, seenBy: [0, 1, 2])
+            try client.send("PERFORM", "two", "echo", "WAIT", "next")
+            #expect(try client.isSilent())
+            #expect(try nodes.jobCount(2) == 0)
+            nodes.advance(by: .seconds(3))
+            try eventually("it goes its way") { try nodes.jobCount(2) == 1 }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: [["PAUSE", "pool"], ["CANCEL", "pool", "echo"]])
     func `for all slots of a pool is refused if one node is not reached`(_ words: [String]) throws {
         try withLinkedNodes(3) { nodes in

@@ -22,6 +22,8 @@ final class TestOwners: ThreadOwners {
     var known: KnownThreads { KnownThreads(Set(owners.keys)) }
     var forsakenJobCounts: [String: Int] = [:]
     let wanted: [String] = []
+    var given: Set<String> = []
+    var recentGivers: [Int64: Instant] = [:]
     var whenChanged: (() -> Void)?
     var whenWishChanged: (() -> Void)?
     /// The owners by the names of groups; a thread that is not in it has none.
@@ -38,6 +40,8 @@ final class TestOwners: ThreadOwners {
     }
 
     var open: Set<String> { Set(owners.filter { $0.value == .here }.keys) }
+
+    func hasJustGiven(_ unit: String) -> Bool { given.contains(unit) }
 
     func owner(of group: String) -> ThreadOwner { owners[group] ?? .nobody }
 
@@ -212,6 +216,20 @@ final class LinkedNodes {
             for (thread, owner) in threads {
                 nodes[index].owners.owners[thread] =
                     owner.map { $0 == index ? .here : .node(nodes[$0].own) } ?? .nobody
+            }
+        }
+    }
+
+    /// A node has given a thread to another one; only some nodes know of that.
+    func give(_ thread: String, from index: Int, to other: Int, seenBy: [Int]) throws {
+        try own([thread: other], seenBy: seenBy)
+        try change { nodes, present in
+            guard seenBy.contains(present) else { return }
+            if present == index {
+                nodes[present].owners.given.insert(thread)
+            } else {
+                let end = nodes[present].service.loop.now.advanced(by: .seconds(3))
+                nodes[present].owners.recentGivers[nodes[index].own.id] = end
             }
         }
     }
