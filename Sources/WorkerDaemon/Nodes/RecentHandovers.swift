@@ -40,9 +40,13 @@ struct RecentHandovers {
         given[unit].map { now < $0.advanced(by: Self.passingOnTime) } == true
     }
 
+    /// Forgets the nodes over which no command can be on its way any more.
+    mutating func settle(at now: Instant) {
+        if !givers.isEmpty { givers = givers.filter { now < $0.value } }
+    }
+
     /// A look has shown other owners than the one before.
     mutating func note(_ nodes: StoreNodes, after before: StoreNodes, at now: Instant) {
-        givers = givers.filter { now < $0.value }
         for (unit, place) in nodes.places?.threads ?? [:] {
             guard let former = before.places?.threads[unit]?.seat, former != place.seat,
                 let giver = nodes.all.first(where: { $0.seat == former })

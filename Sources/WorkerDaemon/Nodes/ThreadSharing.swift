@@ -138,6 +138,7 @@ final class ThreadSharing {
         if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
             schedules.forgetPassed()
         }
+        handovers.settle(at: driver.loop.now)
         if isChanged { handovers.note(nodes, after: self.nodes, at: driver.loop.now) }
         self.nodes = nodes
         if isChanged { learnThreads() }
