@@ -31,8 +31,9 @@ package struct SlotLoad: Sendable, Equatable {
 struct SlotLoans: Sendable {
     /// How many looks in a row must have found a pool idle, or busy.
     static let lookCountMin = 4
-    /// For how many looks after its wish a slot that comes is a loan: another daemon may have read
-    /// the wish before its end.
+    /// For how many looks after the end of a wish a slot that comes is a loan.
+    ///
+    /// Another daemon may have read the wish before its end.
     static let recentLookCount = 10
 
     /// The pools for which this daemon asks for slots.
@@ -71,8 +72,7 @@ struct SlotLoans: Sendable {
     /// A slot has another owner.
     mutating func leave(_ slot: String) { borrowed.remove(slot) }
 
-    /// Whether a slot stays here although it is of another daemon's share: that one does not ask
-    /// for it.
+    /// Whether a slot on loan stays here: the daemon whose share it is does not ask for it.
     func keeps(_ slot: String, from seat: Int64) -> Bool {
         borrowed.contains(slot) && wishes[seat]?.contains(PoolSlot.shown(slot)) != true
     }

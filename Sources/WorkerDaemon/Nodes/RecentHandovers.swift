@@ -1,12 +1,12 @@
-// The threads that have another owner since a moment ago. A node learns that at its next look, and
-// sends commands to the former owner until then, which passes them on to the new one.
+// Moves of threads that not all nodes know yet. A node learns of a move at its next look, and sends
+// commands for the thread to the former owner until then.
 //
-//     gives ───────────────▶ passes commands on for 2 s; refuses them later
-//     another node learns ──▶ sends no more commands that way, and has those that are on it
-//                            answered before it sends a client's next one to the new owner, for 3 s
+//     former owner    passes such a command on to the new owner for 2 s; later it refuses it
+//     other node      once it knows of the move, it sends commands to the new owner. For 3 s, the
+//                     next command of a client waits while the former owner owes it an answer
 //
-// So the commands of a client come to the new owner in their order: when the 3 s are over, one that
-// is still on the first way is refused there.
+// So the commands of a client reach the new owner in their order: after the 3 s, the former owner
+// refuses each command that it still gets.
 
 internal import Jobs
 internal import Kernel
@@ -15,9 +15,9 @@ internal import Kernel
 struct RecentHandovers {
     /// How long the former owner passes commands on.
     ///
-    /// A thread comes back later than that: its new owner looks four times before it gives it away.
+    /// The new owner can't give the thread back sooner: it looks four times before it gives one.
     static let passingOnTime = Duration.seconds(2)
-    /// How long another node waits for the answers to those that it has sent there.
+    /// How long another node has commands wait for the answers that the former owner owes.
     static let settlingTime = Duration.seconds(3)
 
     /// When this node has given threads, pools and slots away.
@@ -26,16 +26,16 @@ struct RecentHandovers {
     /// them.
     private(set) var givers: [Int64: Instant] = [:]
 
-    /// This node has given something away.
+    /// This node has given a thread, a pool or a slot away.
     mutating func gave(_ unit: String, at now: Instant) {
         given = given.filter { now < $0.value.advanced(by: Self.passingOnTime) }
         given[unit] = now
     }
 
-    /// It is here again.
+    /// This node has it again.
     mutating func forget(_ unit: String) { given[unit] = nil }
 
-    /// Whether commands for something that was given away are passed on.
+    /// Whether this node passes commands for a thread, a pool or a slot on to the new owner.
     func hasJustGiven(_ unit: String, at now: Instant) -> Bool {
         given[unit].map { now < $0.advanced(by: Self.passingOnTime) } == true
     }

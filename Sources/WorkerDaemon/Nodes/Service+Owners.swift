@@ -34,8 +34,9 @@ extension Service {
         }
     }
 
-    /// Holds a command while earlier ones of its client may be on their way over a node that has
-    /// just given a thread away, which would come to that thread behind it.
+    /// Holds a command while a node that has just given a thread away owes its client an answer.
+    ///
+    /// That node may still pass an earlier command on to the thread: this one would overtake it.
     ///
     /// - Returns: false if it goes its way now.
     func waitsBehindOthers(

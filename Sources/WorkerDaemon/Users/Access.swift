@@ -9,8 +9,9 @@ internal import Wording
 struct Access: Sendable {
     /// The roles of which a user needs one; empty if the command needs none.
     let roles: Roles
-    /// Roles of which one suffices as well over a link: the client's node has checked the command
-    /// that the client has sent.
+    /// Further roles of which one suffices over a link.
+    ///
+    /// The client's node has checked the command that the client has sent.
     private var linkRoles: Roles = []
     /// Whether a user needs the right `payloads` too.
     private(set) var needsPayloads = false
@@ -100,19 +101,20 @@ struct Access: Sendable {
     func check(
         _ command: Command, named name: String, _ user: User, isLinked: Bool = false
     ) throws(WireError) {
-        if isLinked, !linkRoles.isDisjoint(with: user.roles) {
-            if needsPayloads { try user.checkSeesPayloads(name) }
-            return
+        guard !subcommands.isEmpty, command.count > 1 else {
+            return try check(name, user, isLinked: isLinked)
         }
-        guard !subcommands.isEmpty, command.count > 1 else { return try check(name, user) }
         let word = command.text(at: 1).lowercased()
-        guard let access = subcommands[word] else { return try check(name, user) }
-        try access.check("\(name)|\(word)", user)
+        guard let access = subcommands[word] else {
+            return try check(name, user, isLinked: isLinked)
+        }
+        try access.check("\(name)|\(word)", user, isLinked: isLinked)
     }
 
     /// Refuses something of this name to a user that lacks a right.
-    func check(_ name: String, _ user: User) throws(WireError) {
-        if !roles.isEmpty, roles.isDisjoint(with: user.roles) {
+    func check(_ name: String, _ user: User, isLinked: Bool = false) throws(WireError) {
+        let sufficing = isLinked ? roles.union(linkRoles) : roles
+        if !roles.isEmpty, sufficing.isDisjoint(with: user.roles) {
             throw Self.refusal(user, name, "it needs the role \(roles)")
         }
         if isForAllThreads, !user.touchesAll {
