@@ -1,7 +1,7 @@
 // The slots of spread pools that a busy daemon lends to an idle one. Pure.
 //
 //     idle daemon    asks on its card, once its pool has been idle for some looks
-//     busy daemon    gives it one slot at a time, with the jobs that wait there
+//     busy daemon    gives it slots with up to half of its waiting jobs, which go with them
 //     borrower       gives the slot back when the daemon whose share it is asks, or has no other
 //                    one, and when a daemon has come or gone: then shares are even again
 //
@@ -20,10 +20,19 @@ package struct SlotLoad: Sendable, Equatable {
         self.ready = ready
     }
 
-    /// The slot to lend: the one with most jobs that has at most half of them, so that the rest is
-    /// not less.
-    package var slotToLend: String? {
-        ready.filter { $0.value * 2 <= sum }.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    /// The slots to lend to one of several daemons that ask, those with most jobs first.
+    ///
+    /// Together they have at most an equal part of the jobs, counting the lender; one alone has at
+    /// most half of them, so that the rest is not less.
+    package func slotsToLend(toOneOf count: Int) -> [String] {
+        var slots: [String] = []
+        var lent = 0
+        for (slot, jobs) in ready.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
+        where slots.isEmpty ? jobs * 2 <= sum : (lent + jobs) * (count + 1) <= sum {
+            slots.append(slot)
+            lent += jobs
+        }
+        return slots
     }
 }
 
@@ -79,8 +88,10 @@ struct SlotLoans: Sendable {
 
     // MARK: - Lending
 
-    /// The slots to lend to the daemons that ask: one of each pool that has been busy for some
-    /// looks.
+    /// The slots to lend to the daemons that ask, of each pool that has been busy for some looks.
+    ///
+    /// A pool lends to one daemon at a time, and only some looks later to the next: so the borrower
+    /// has time to say that it has work now.
     ///
     /// - Parameters:
     ///   - seat: that of this daemon.
@@ -100,9 +111,11 @@ struct SlotLoans: Sendable {
                 guard let load = load(pool) else { continue }
                 let count = busyCounts[pool, default: 0] + 1
                 counts[pool] = count
-                if count >= Self.lookCountMin, let slot = load.slotToLend {
-                    slots.append((slot, other))
-                }
+                guard count >= Self.lookCountMin else { continue }
+                let askerCount = others.values.count { $0.contains(pool) }
+                let lent = load.slotsToLend(toOneOf: askerCount)
+                slots += lent.map { ($0, other) }
+                if !lent.isEmpty { counts[pool] = 0 }
             }
         }
         busyCounts = counts

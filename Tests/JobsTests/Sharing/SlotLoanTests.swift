@@ -94,15 +94,19 @@ import Testing
     }
 
     @Test func `is not lent while another one is on its way`() {
-        var fleet = fleet(waiting: 1, 1)
+        var fleet = fleet(waiting: 1)
         fleet.loads[2]?.sum = 100
         fleet.look(8)
         #expect(fleet.moves.count == 1)
         let lent = fleet.moves[0].thread
         fleet.nodes.places?.threads[lent]?.isTaken = false
         fleet.plans[3] = nil
+        fleet.loads[2] = SlotLoad(sum: 100, ready: [fleet.slots(of: 2)[0]: 1])
         fleet.look(20)
         #expect(fleet.moves.count == 1)
+        fleet.nodes.places?.threads[lent]?.isTaken = true
+        fleet.look(4)
+        #expect(fleet.moves.count == 2)
     }
 
     @Test func `stays if its lender would have less work than the borrower`() {
@@ -110,9 +114,34 @@ import Testing
         let smaller = fleet.slots(of: 2)[1]
         fleet.look(40)
         #expect(fleet.moves == [ThreadMove(smaller, from: 2, to: 3)])
-        #expect(SlotLoad(sum: 41, ready: ["a": 21]).slotToLend == nil)
-        #expect(SlotLoad(sum: 4, ready: ["a": 2, "b": 2]).slotToLend == "a")
-        #expect(SlotLoad().slotToLend == nil)
+    }
+
+    @Test func `goes with others that have up to an equal part of the jobs together`() {
+        func lent(_ sum: Int, _ ready: [String: Int], toOneOf count: Int = 1) -> [String] {
+            SlotLoad(sum: sum, ready: ready).slotsToLend(toOneOf: count)
+        }
+        #expect(lent(41, ["a": 21]) == [])
+        #expect(lent(4, ["a": 2, "b": 2]) == ["a"])
+        #expect(lent(0, [:]) == [])
+        let eight = Dictionary(uniqueKeysWithValues: "abcdefgh".map { ("\($0)", 1) })
+        #expect(lent(8, eight) == ["a", "b", "c", "d"])
+        #expect(lent(8, eight, toOneOf: 3) == ["a", "b"])
+        #expect(lent(20, ["a": 11, "b": 6, "c": 5, "d": 1]) == ["b", "d"])
+        // Alone, one may have half of the jobs, however many daemons ask.
+        #expect(lent(20, ["a": 10, "b": 1], toOneOf: 3) == ["a"])
+    }
+
+    @Test func `is lent to a second daemon some looks after the first`() {
+        var fleet = fleet(waiting: 10, 20)
+        fleet.join(4)
+        let slot = fleet.slots(of: 3)[0]
+        fleet.nodes.places?.threads[slot]?.seat = 4
+        fleet.idle = [3, 4]
+        fleet.loads[2]?.sum = 60
+        fleet.look(7)
+        #expect(fleet.moves.isEmpty)
+        fleet.look(2)
+        #expect(fleet.moves.map(\.to) == [3])
     }
 
     @Test func `comes back when both daemons are idle`() {

@@ -216,7 +216,7 @@ final class SimulatedNode {
             driver.group(pool).paused.count < group.count
         else { return nil }
         let load = driver.scheduler.slotLoad(of: pool)
-        if load.slotToLend != nil { whenLending(load, pool) }
+        if !load.slotsToLend(toOneOf: 1).isEmpty { whenLending(load, pool) }
         return load
     }
 
