@@ -25,6 +25,8 @@ CROWD, MEMORY_MAX = 200, 200
 IDLE_SECONDS, IDLE_MAX = 10, 5
 # A node holds a command no longer than for so many seconds.
 HELD_SECONDS = 6
+# How long nodes are left alone.
+CALM_SECONDS = 12
 
 
 def lasting(kind, seconds):
@@ -38,12 +40,13 @@ def lasting(kind, seconds):
 class Faults:
     """The faults of a run. A method is one kind: it does harm, calls `probe`, and mends the fleet.
 
-    It gets the node that serves, the others, and for some kinds how long the harm lasts.
+    It gets the node that serves, the others, and for some kinds how long the harm lasts. Two kinds do
+    no harm: no command of the clients' book or of the workers' one may be refused meanwhile.
     """
 
-    def __init__(self, fleet, book, chance, wanted):
+    def __init__(self, fleet, book, workers, chance, wanted):
         """Only kinds are used whose name contains a wanted text; those of a minute only then."""
-        self.fleet, self.book, self.chance = fleet, book, chance
+        self.fleet, self.book, self.workers, self.chance = fleet, book, workers, chance
         self.times = defaultdict(list)
         self.hand = Submitter(SUBMITTERS, fleet, book, chance.randrange(1 << 32))
         self.kinds = [
@@ -53,7 +56,7 @@ class Faults:
             lasting(self.stop_backend, 2), lasting(self.stop_backend, 10),
             self.end_backend, self.restart_server, self.promote_standby,
             lasting(self.freeze_server, 2), lasting(self.freeze_server, 10),
-            self.roll_serving, self.roll_all]
+            self.roll_serving, self.roll_all, self.leave_alone, self.rejoin]
         if fleet.network:
             self.kinds += [
                 lasting(self.cut_off, 2), lasting(self.cut_off, 12), lasting(self.cut_sending, 12),
@@ -307,6 +310,29 @@ class Faults:
                 self.probe("SIGTERM of it, and a start", others[0], since)
             self.fleet.settle()
 
+    def leave_alone(self, serving, others):
+        """Harms nothing: jobs come in bursts, and threads and slots move as the load wants."""
+        self.calm(lambda: None)
+
+    def rejoin(self, serving, others):
+        """Has a node leave in order and join again, which moves threads."""
+        self.calm(lambda: self.roll(self.chance.choice(others + [serving])))
+
+    def calm(self, action):
+        """Does something harmless; no command may be refused until it has had its effect."""
+        # Commands that an earlier fault has held up are answered.
+        time.sleep(HELD_SECONDS)
+        books = self.book, self.workers
+        for book in books:
+            book.is_calm = True
+        action()
+        end = time.monotonic() + CALM_SECONDS
+        while time.monotonic() < end:
+            self.hand.burst(self.chance.randrange(20, 100), 1)
+            self.rest(1)
+        for book in books:
+            book.is_calm = False
+
     def roll(self, node):
         status = node.terminate()
         if status != 0:
@@ -375,7 +401,7 @@ def play(fleet, book, seconds, seed, wanted):
     gauge = Gauge(fleet, book)
     for thread in threads + hands + [gauge]:
         thread.start()
-    faults = Faults(fleet, book, chance, wanted)
+    faults = Faults(fleet, book, workers, chance, wanted)
     end = time.monotonic() + seconds
     while time.monotonic() < end and not book.faults and not fleet.faults:
         time.sleep(0.3 + chance.random() * 2)

@@ -64,6 +64,8 @@ class Book:
         # Ends that were told: by WAIT with the result, and to workers by OK to a DONE.
         self.told_results, self.told_ends = [], []
         self.over, self.full = threading.Event(), threading.Event()
+        # Whether nothing harms the nodes, and has not for a while: then no command may be refused.
+        self.is_calm = False
         self.refusals = 0
         # How often each was said; numbers are left out.
         self.reasons = Counter()
@@ -90,8 +92,11 @@ class Book:
     def refuse(self, refusal):
         self.refusals += 1
         self.reasons[re.sub(r"\d+", "N", str(refusal))] += 1
-        if str(refusal).split()[0] not in PASSING:
+        word = str(refusal).split()[0]
+        if word not in PASSING:
             self.faults.append("refused: %s" % refusal)
+        elif self.is_calm and word != "SHUTTINGDOWN":
+            self.faults.append("refused without a fault: %s" % refusal)
 
 
 class Submitter(threading.Thread):
@@ -373,8 +378,9 @@ class Worker(threading.Thread):
                 result = b"%s %d %d" % (order, attempt, -self.number)
                 said = (("DONE", job, token, result), job, attempt, order)
             except (OSError, Refused) as error:
-                if isinstance(error, Refused) and str(error).split()[0] not in PASSING | {"INUSE"}:
-                    self.book.faults.append("worker: %s" % error)
+                # A node may not know yet that the worker's last connection has ended.
+                if isinstance(error, Refused) and str(error).split()[0] != "INUSE":
+                    self.book.refuse(error)
                 client = None
                 time.sleep(0.05)
 
@@ -396,7 +402,10 @@ class Gauge(threading.Thread):
                     self.book.faults.append("INFO says %s" % figures)
                 full = int(figures["waiting_jobs"]) > WAITING_MAX
                 (self.book.full.set if full else self.book.full.clear)()
-            except (OSError, Refused):
+            except Refused as refusal:
+                self.book.refuse(refusal)
+                client = None
+            except OSError:
                 client = None
             self.book.over.wait(0.3)
 
