@@ -49,7 +49,9 @@ enum LinkCommands {
         }
         guard command.count == 3 else { throw WireError(.err, "LINK needs a secret and a user") }
         guard PasswordGate.isEqual(command.bytes(at: 1), Array(owners.linkSecret.utf8)) else {
-            service.warningOfLinks.happened(from: session.ends.client)
+            if owners.isLinkSecretKnown {
+                service.warningOfLinks.happened(from: session.ends.client)
+            }
             session.closeWhenAnswered()
             throw WireError(.wrongPass, "this is not the secret of the node's links")
         }

@@ -36,6 +36,11 @@ protocol ThreadOwners: AnyObject {
     /// Made at random by each run of a daemon; the others read it as `StoreNode.linkSecret`.
     var linkSecret: String { get }
 
+    /// Whether all nodes that work have looked since the secret was made.
+    ///
+    /// Until then they may have the one of this node's last run.
+    var isLinkSecretKnown: Bool { get }
+
     /// The spread pools for which this node asks for slots of others, as on its card.
     var wanted: [String] { get }
 

@@ -18,11 +18,14 @@ internal import WorkerThreads
 final class ThreadSharing {
     /// The pause between two looks: one statement each.
     static let lookPause = Duration.milliseconds(500)
+    /// The time after which the other nodes have looked, also at a busy database.
+    private static let othersLookTime = Duration.seconds(5)
 
     private let driver: SchedulerDriver
     private let schedules: ScheduleRunner
     private let seat: Int64
     let linkSecret: String
+    private let startedAt: Instant
     private let log: Log
     /// The schedules of the configuration in force.
     private let configured: () -> [Configuration.Schedule]
@@ -60,6 +63,7 @@ final class ThreadSharing {
         self.schedules = schedules
         self.seat = seat
         self.linkSecret = linkSecret
+        startedAt = driver.loop.now
         self.log = log
         self.configured = configured
         forsaken = ForsakenThreads(in: driver.store, on: driver.loop)
@@ -360,6 +364,10 @@ final class ThreadSharing {
 }
 
 extension ThreadSharing: ThreadOwners {
+    var isLinkSecretKnown: Bool {
+        driver.loop.now >= startedAt.advanced(by: Self.othersLookTime)
+    }
+
     var wanted: [String] { plan.wanted.sorted() }
 
     func hasJustGiven(_ unit: String) -> Bool {

@@ -18,6 +18,7 @@ import WorkerThreads
 /// Confined to the nodes' thread.
 final class TestOwners: ThreadOwners {
     let linkSecret: String
+    var isLinkSecretKnown = true
     var others: [StoreNode] = []
     var known: KnownThreads { KnownThreads(Set(owners.keys)) }
     var forsakenJobCounts: [String: Int] = [:]
@@ -247,6 +248,13 @@ final class LinkedNodes {
                     return owner
                 }
             }
+        }
+    }
+
+    /// Has a node be one that started a moment ago, or some time ago.
+    func setStarted(_ index: Int, aMomentAgo isNew: Bool) throws {
+        try change { nodes, present in
+            if present == index { nodes[present].owners.isLinkSecretKnown = !isNew }
         }
     }
 

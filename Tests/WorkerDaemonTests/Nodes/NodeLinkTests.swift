@@ -310,6 +310,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `with a wrong secret is logged, unless the node has just started`() throws {
+        try withLinkedNodes { nodes in
+            for isNew in [true, false] {
+                try nodes.setStarted(1, aMomentAgo: isNew)
+                let link = try TestClient(nodes.address(1))
+                try link.send(Self.mark + TestClient.bytes(["LINK", "of a run before", "default"]))
+                #expect(try link.repliesUntilClosed().map(\.errorWord) == ["WRONGPASS"])
+                let lines = nodes.log.lines(with: "a wrong secret of a node's link from ")
+                #expect(lines.count == (isNew ? 0 : 1))
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `with another secret leaves a command unanswered until its time is over`() throws {
         try withLinkedNodes { nodes in
             try nodes.describe(1) { $0.linkSecret = "of a run before" }
