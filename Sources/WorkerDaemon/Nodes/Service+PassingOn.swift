@@ -90,9 +90,7 @@ extension Service {
         case .watch:
             guard let ids = WatchCommands.jobs(of: command), session.version == .three
             else { return .here }
-            let way = try way(toJobs: ids, session, owners)
-            guard session.isLink, case .several = way else { return way }
-            return .none(.threads, "node \(nodeName) does not have the threads of all these jobs")
+            return try way(toJobs: ids, session, owners)
         case .all(.jobs), .all(.failures):
             // Wrong arguments are refused when the command is executed.
             guard let arguments = try? JobsArguments(command, self, session.user) else {
@@ -182,11 +180,14 @@ extension Service {
             "job \(id) is of the thread \(quoted(thread)), which no node has: it stays as it is")
     }
 
-    /// The way to jobs, if all are at one node.
+    /// The way to jobs.
+    ///
+    /// A command of another node goes to several only if they were just given the jobs' threads.
     private func way(
         toJobs ids: [JobID], _ session: Session, _ owners: any ThreadOwners
     ) throws(WireError) -> CommandWay {
-        var (first, isMixed, unknown): (CommandWay?, Bool, [JobID]) = (nil, false, [])
+        var (first, unknown): (CommandWay?, [JobID]) = (nil, [])
+        var (isMixed, isWrong) = (false, false)
         for id in ids {
             guard let way = try way(toJob: id, session, owners) else {
                 unknown.append(id)
@@ -195,9 +196,15 @@ extension Service {
             if case .none = way { return way }
             if let first, !first.isSame(as: way) { isMixed = true }
             first = first ?? way
+            if case .node(_, let unit) = way, session.isLink, !owners.hasJustGiven(unit) {
+                isWrong = true
+            }
         }
         if !unknown.isEmpty { return .unknown(unknown) }
-        return isMixed ? .several : first ?? .here
+        guard isMixed else { return first ?? .here }
+        return isWrong
+            ? .none(.threads, "node \(nodeName) does not have the threads of all these jobs")
+            : .several
     }
 
     /// The way to a job; nil if the store has to be asked for its thread.

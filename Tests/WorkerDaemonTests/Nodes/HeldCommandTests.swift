@@ -61,6 +61,24 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `goes on also if only some of its jobs are of the given thread`() throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["one": 1, "two": 2])
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let ids = try ["one", "two"].map { try client.perform(.text($0), "hold", "x") }
+            for id in ids { try client.waitUntil(id, is: "running") }
+            // As if node 1 had just given the thread and its job.
+            try nodes.give("two", from: 1, to: 2, seenBy: [1])
+            try nodes.own(["two": 1], seenBy: [0])
+            try client.send(TestClient.bytes(["OBSERVE"] + ids.map { .integer($0) }))
+            #expect(try client.reply() == .integer(2))
+            for _ in ids { guard case .push = try client.reply() else { throw Unexpected("") } }
+            #expect(try client.call("UNOBSERVE") == .integer(2))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `waits for the earlier ones of its client that may be on a longer way`() throws {
         try withLinkedNodes(3) { nodes in
             try nodes.own(["two": 1])
