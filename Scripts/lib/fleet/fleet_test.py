@@ -25,8 +25,9 @@ CROWD, MEMORY_MAX = 200, 200
 IDLE_SECONDS, IDLE_MAX = 10, 5
 # A node holds a command no longer than for so many seconds.
 HELD_SECONDS = 6
-# How long nodes are left alone.
-CALM_SECONDS = 12
+# How long nodes are left alone: a thread moves to one that has joined after some 7 s, and a command
+# that it leaves behind is refused 5 s later.
+CALM_SECONDS = 20
 
 
 def lasting(kind, seconds):
@@ -328,7 +329,9 @@ class Faults:
         action()
         end = time.monotonic() + CALM_SECONDS
         while time.monotonic() < end:
-            self.hand.burst(self.chance.randrange(20, 100), 1)
+            # Clients that are held back would see nothing.
+            if not self.book.full.is_set():
+                self.hand.burst(self.chance.randrange(10, 50), 1)
             self.rest(1)
         for book in books:
             book.is_calm = False
