@@ -135,7 +135,8 @@ package struct JobWatches {
             for client in clients.sorted() { tell(client, &effects) }
         }
         guard news.isFinal else { return }
-        for client in found.clients { remove(client, from: news.id) }
+        // Others that were not told are told when their own request is done.
+        for client in newcomer.map({ [$0] }) ?? found.clients { remove(client, from: news.id) }
     }
 }
 

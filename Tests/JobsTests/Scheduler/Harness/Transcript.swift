@@ -11,7 +11,7 @@
 //     release THREAD · claim THREAD · suspend GROUP · resume GROUP COUNT
 //     elsewhere THREAD
 //     remove GROUP · serve GROUP COUNT · handle SELECTOR…
-//     job N · wait N · retry N · drop N · watch N · list · crash · drain · stop MEMBER
+//     job N · wait N · retry N · drop N · watch N [for CLIENT] · list · crash · drain · stop MEMBER
 //     clock MS
 
 import Jobs
@@ -64,9 +64,11 @@ final class Transcript {
         return said
     }
 
-    private func reply(_ patience: ReplyToken.Patience? = nil) -> ReplyToken {
+    private func reply(
+        _ patience: ReplyToken.Patience? = nil, to client: UInt64 = 1
+    ) -> ReplyToken {
         requestCount += 1
-        return ReplyToken(client: 1, number: requestCount, patience: patience)
+        return ReplyToken(client: client, number: requestCount, patience: patience)
     }
 
     private func play(_ words: [String]) throws {
@@ -128,7 +130,9 @@ final class Transcript {
         case "fire":
             let reply = reply()
             driver.input { $0.fire(rest[0], reply) }
-        default: try ask(words[0], JobID(UInt64(try number(rest[0]))))
+        default:
+            let client = rest.count > 2 ? UInt64(try number(rest[2])) : 1
+            try ask(words[0], JobID(UInt64(try number(rest[0]))), client)
         }
         driver.scheduler.checkInvariants()
         said += driver.scheduler.takeFaults()
@@ -149,8 +153,8 @@ final class Transcript {
         }
     }
 
-    private func ask(_ word: String, _ id: JobID) throws {
-        let reply = reply()
+    private func ask(_ word: String, _ id: JobID, _ client: UInt64) throws {
+        let reply = reply(to: client)
         switch word {
         case "job": driver.input { $0.describe(id, reply) }
         case "wait": driver.input { $0.wait(for: id, reply) }
