@@ -240,7 +240,7 @@ extension JobScheduler {
     }
 
     /// The jobs that wait for the threads of a spread pool, and those of its slots that can pass to
-    /// another scheduler unnoticed.
+    /// another scheduler unnoticed once their running jobs have ended.
     ///
     /// - Complexity: O(jobs in memory).
     package func slotLoad(of pool: String) -> SlotLoad {
@@ -261,7 +261,7 @@ extension JobScheduler {
         for (unit, count) in counts where count > 0 {
             load.sum += count
             let ofUnit = max(readiness[unit] ?? .ready, commandReadiness)
-            if ofUnit == .ready { load.ready[unit] = count }
+            if ofUnit < .needed { load.lendable[unit] = count }
         }
         return load
     }

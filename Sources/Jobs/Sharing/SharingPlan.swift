@@ -113,7 +113,7 @@ package struct SharingPlan: Sendable {
         }
         lend(places, load, &steps)
         isQuiet =
-            steps.isEmpty && ownerlessSince.isEmpty && givings.isEmpty
+            steps.isEmpty && ownerlessSince.isEmpty && givings.isEmpty && loans.isQuiet
             && places.threads.values.allSatisfy { places.seats[$0.seat]?.isHeld == true }
         return steps
     }
@@ -122,8 +122,10 @@ package struct SharingPlan: Sendable {
     private mutating func lend(
         _ places: ThreadPlaces, _ load: (String) -> SlotLoad?, _ steps: inout [SharingStep]
     ) {
-        for (slot, other) in loans.slots(toLendFrom: seat, besides: places.poolsOnTheirWay, load)
-        where places.threads[slot]?.seat == seat && !steps.contains(where: { $0.gives(slot) }) {
+        let lent = loans.slots(
+            toLendFrom: seat, besides: places.poolsOnTheirWay,
+            where: { places.threads[$0]?.seat == seat }, load)
+        for (slot, other) in lent where !steps.contains(where: { $0.gives(slot) }) {
             steps.append(.give(ThreadMove(slot, from: seat, to: other)))
         }
     }

@@ -1,7 +1,8 @@
 // The slots of spread pools that a busy daemon lends to an idle one. Pure.
 //
 //     idle daemon    asks on its card, once its pool has been idle for some looks
-//     busy daemon    gives it slots with up to half of its waiting jobs, which go with them
+//     busy daemon    gives it slots with up to half of its waiting jobs, which go with them; one
+//                    that has a running job begins no other, and goes when that has ended
 //     borrower       gives the slot back when the daemon whose share it is asks, or has no other
 //                    one, and when a daemon has come or gone: then shares are even again
 //
@@ -12,22 +13,26 @@
 package struct SlotLoad: Sendable, Equatable {
     /// How many jobs wait for its threads.
     package var sum: Int
-    /// How many of them wait in each slot that can pass to another daemon now.
-    package var ready: [String: Int]
+    /// How many of them wait in each slot that can pass to another daemon once its running jobs
+    /// have ended.
+    package var lendable: [String: Int]
 
-    package init(sum: Int = 0, ready: [String: Int] = [:]) {
+    package init(sum: Int = 0, lendable: [String: Int] = [:]) {
         self.sum = sum
-        self.ready = ready
+        self.lendable = lendable
     }
 
     /// The slots to lend to one of several daemons that ask, those with most jobs first.
     ///
     /// Together they have at most an equal part of the jobs, counting the lender; one alone has at
     /// most half of them, so that the rest is not less.
-    package func slotsToLend(toOneOf count: Int) -> [String] {
+    ///
+    /// - Parameter others: slots that stay.
+    package func slotsToLend(toOneOf count: Int, besides others: Set<String> = []) -> [String] {
         var slots: [String] = []
         var lent = 0
-        for (slot, jobs) in ready.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
+        let lendable = lendable.filter { !others.contains($0.key) }
+        for (slot, jobs) in lendable.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
         where slots.isEmpty ? jobs * 2 <= sum : (lent + jobs) * (count + 1) <= sum {
             slots.append(slot)
             lent += jobs
@@ -40,10 +45,14 @@ package struct SlotLoad: Sendable, Equatable {
 struct SlotLoans: Sendable {
     /// How many looks in a row must have found a pool idle, or busy.
     static let lookCountMin = 4
+    /// For how many looks a slot waits for the ends of its running jobs, so that it can be lent.
+    static let lendingLookCount = 10
     /// For how many looks after the end of a wish a slot that comes is a loan.
     ///
-    /// Another daemon may have read the wish before its end.
-    static let recentLookCount = 10
+    /// Another daemon may have read the wish before its end, and lend a slot that waits.
+    static let recentLookCount = 2 * lendingLookCount
+    /// For how many looks it is not lent again if that was in vain.
+    static let vainLookCount = 120
 
     /// The pools for which this daemon asks for slots.
     private(set) var wanted: Set<String> = []
@@ -57,6 +66,17 @@ struct SlotLoans: Sendable {
     private var wishes: [Int64: Set<String>] = [:]
     /// In how many looks in a row a pool was busy that another daemon asks for.
     private var busyCounts: [String: Int] = [:]
+    /// The slots that are being lent: the seat that gets each, and for how many looks more.
+    private var lending: [String: (seat: Int64, lookCount: Int)] = [:]
+    /// For how many looks more a slot is not lent, as its running jobs did not end in time.
+    private var vain: [String: Int] = [:]
+
+    /// Whether the next look decides nothing: no pool has become idle or busy just now, and no slot
+    /// is being lent.
+    var isQuiet: Bool {
+        busyCounts.isEmpty && lending.isEmpty
+            && idleCounts.values.allSatisfy { $0 >= Self.lookCountMin }
+    }
 
     // MARK: - Borrowing
 
@@ -91,34 +111,54 @@ struct SlotLoans: Sendable {
     /// The slots to lend to the daemons that ask, of each pool that has been busy for some looks.
     ///
     /// A pool lends to one daemon at a time, and only some looks later to the next: so the borrower
-    /// has time to say that it has work now.
+    /// has time to say that it has work now. A slot is named at each look until it has gone.
     ///
     /// - Parameters:
     ///   - seat: that of this daemon.
     ///   - coming: the pools of which a slot is on its way already, by the seats that get it.
+    ///   - isOwn: whether this daemon has a slot.
     ///   - load: that of a pool if it is busy: more jobs wait for it than it has threads.
     /// - Returns: each slot with the seat that is to have it.
     mutating func slots(
         toLendFrom seat: Int64, besides coming: @autoclosure () -> [Int64: Set<String>],
-        _ load: (String) -> SlotLoad?
+        where isOwn: (String) -> Bool, _ load: (String) -> SlotLoad?
     ) -> [(slot: String, seat: Int64)] {
+        goOnLending(where: isOwn, load)
         let others = wishes.filter { $0.key != seat && !$0.value.isEmpty }
         let coming = others.isEmpty ? [:] : coming()
+        let busy = Set(lending.keys.map(PoolSlot.shown))
         var counts: [String: Int] = [:]
-        var slots: [(slot: String, seat: Int64)] = []
         for (other, pools) in others.sorted(by: { $0.key < $1.key }) {
-            for pool in pools.subtracting(coming[other] ?? []).sorted() where counts[pool] == nil {
+            for pool in pools.subtracting(coming[other] ?? []).subtracting(busy).sorted()
+            where counts[pool] == nil {
                 guard let load = load(pool) else { continue }
                 let count = busyCounts[pool, default: 0] + 1
                 counts[pool] = count
                 guard count >= Self.lookCountMin else { continue }
                 let askerCount = others.values.count { $0.contains(pool) }
-                let lent = load.slotsToLend(toOneOf: askerCount)
-                slots += lent.map { ($0, other) }
+                let lent = load.slotsToLend(toOneOf: askerCount, besides: Set(vain.keys))
+                for slot in lent { lending[slot] = (other, Self.lendingLookCount) }
                 if !lent.isEmpty { counts[pool] = 0 }
             }
         }
         busyCounts = counts
-        return slots
+        return lending.map { ($0.key, $0.value.seat) }.sorted { $0 < $1 }
+    }
+
+    /// Forgets the slots that have gone, that are not to go any more, and those whose time is over.
+    private mutating func goOnLending(
+        where isOwn: (String) -> Bool, _ load: (String) -> SlotLoad?
+    ) {
+        vain = vain.compactMapValues { $0 > 1 ? $0 - 1 : nil }
+        guard !lending.isEmpty else { return }
+        let pools = Set(lending.keys.map(PoolSlot.shown)).filter { load($0) != nil }
+        for (slot, loan) in lending {
+            let isOver = loan.lookCount <= 1
+            if isOver, isOwn(slot) { vain[slot] = Self.vainLookCount }
+            let goesOn =
+                !isOver && isOwn(slot) && wishes[loan.seat] != nil
+                && pools.contains(PoolSlot.shown(slot))
+            lending[slot] = goesOn ? (loan.seat, loan.lookCount - 1) : nil
+        }
     }
 }

@@ -5,15 +5,17 @@ import StoreTwin
 import Testing
 
 @Suite struct `A slot of a pool` {
-    /// Two daemons that serve a pool of four slots: seats 2 and 3.
+    /// Two daemons that serve a pool of six slots: seats 2 and 3.
     private struct Fleet {
         var nodes = StoreNodes()
         var plans: [Int64: SharingPlan] = [:]
         var idle: Set<Int64> = []
         var loads: [Int64: SlotLoad] = [:]
+        /// The slots with a running job.
+        var running: Set<String> = []
         private var now = ContinuousClock.now
         private(set) var moves: [ThreadMove] = []
-        static let slots = (0..<4).map { PoolSlot.name($0, of: "mail") }
+        static let slots = (0..<6).map { PoolSlot.name($0, of: "mail") }
 
         init() {
             nodes.places = ThreadPlaces()
@@ -55,11 +57,12 @@ import Testing
             for step in steps ?? [] {
                 switch step {
                 case .claim(let slot): nodes.places?.threads[slot]?.isTaken = true
+                case .give(let move) where running.contains(move.thread): continue
                 case .take(let move), .give(let move):
                     moves.append(move)
                     nodes.places?.threads[move.thread] = ThreadPlaces.Place(
                         seat: move.to, isTaken: false)
-                    let lent = loads[seat]?.ready.removeValue(forKey: move.thread) ?? 0
+                    let lent = loads[seat]?.lendable.removeValue(forKey: move.thread) ?? 0
                     loads[seat]?.sum -= lent
                 }
             }
@@ -75,7 +78,7 @@ import Testing
         fleet.idle = [3]
         fleet.loads[2] = SlotLoad(
             sum: counts.reduce(0, +),
-            ready: Dictionary(uniqueKeysWithValues: zip(fleet.slots(of: 2), counts)))
+            lendable: Dictionary(uniqueKeysWithValues: zip(fleet.slots(of: 2), counts)))
         return fleet
     }
 
@@ -90,7 +93,7 @@ import Testing
         // It has work now. The slot stays, although it is of the other daemon's share.
         fleet.idle = []
         fleet.look(100)
-        #expect(fleet.moves.count == 1 && fleet.slots(of: 3).count == 3)
+        #expect(fleet.moves.count == 1 && fleet.slots(of: 3).count == 4)
     }
 
     @Test func `is not lent while another one is on its way`() {
@@ -101,7 +104,7 @@ import Testing
         let lent = fleet.moves[0].thread
         fleet.nodes.places?.threads[lent]?.isTaken = false
         fleet.plans[3] = nil
-        fleet.loads[2] = SlotLoad(sum: 100, ready: [fleet.slots(of: 2)[0]: 1])
+        fleet.loads[2] = SlotLoad(sum: 100, lendable: [fleet.slots(of: 2)[0]: 1])
         fleet.look(20)
         #expect(fleet.moves.count == 1)
         fleet.nodes.places?.threads[lent]?.isTaken = true
@@ -118,7 +121,7 @@ import Testing
 
     @Test func `goes with others that have up to an equal part of the jobs together`() {
         func lent(_ sum: Int, _ ready: [String: Int], toOneOf count: Int = 1) -> [String] {
-            SlotLoad(sum: sum, ready: ready).slotsToLend(toOneOf: count)
+            SlotLoad(sum: sum, lendable: ready).slotsToLend(toOneOf: count)
         }
         #expect(lent(41, ["a": 21]) == [])
         #expect(lent(4, ["a": 2, "b": 2]) == ["a"])
@@ -144,6 +147,57 @@ import Testing
         #expect(fleet.moves.map(\.to) == [3])
     }
 
+    @Test func `is lent once its running job has ended`() {
+        var fleet = fleet(waiting: 10, 20)
+        let slot = fleet.slots(of: 2)[0]
+        fleet.running = [slot]
+        fleet.look(12)
+        #expect(fleet.moves.isEmpty)
+        fleet.running = []
+        fleet.look(1)
+        #expect(fleet.moves == [ThreadMove(slot, from: 2, to: 3)])
+    }
+
+    @Test func `is on loan also if it comes some seconds after another one`() {
+        var fleet = fleet(waiting: 10, 10)
+        fleet.loads[2]?.sum = 60
+        fleet.running = [fleet.slots(of: 2)[1]]
+        fleet.look(8)
+        fleet.idle = []
+        fleet.look(8)
+        #expect(fleet.moves.count == 1)
+        fleet.running = []
+        fleet.look(100)
+        #expect(fleet.moves.map(\.to) == [3, 3])
+    }
+
+    @Test func `stays for a while if its running job does not end`() {
+        var fleet = fleet(waiting: 20, 10)
+        let (busy, free) = (fleet.slots(of: 2)[0], fleet.slots(of: 2)[1])
+        fleet.loads[2]?.sum = 45
+        fleet.running = [busy]
+        fleet.look(17)
+        #expect(fleet.moves.isEmpty)
+        fleet.running = []
+        // Another one goes before it.
+        fleet.look(100)
+        #expect(fleet.moves == [ThreadMove(free, from: 2, to: 3)])
+        fleet.loads[2] = SlotLoad(sum: 45, lendable: [busy: 20])
+        fleet.look(30)
+        #expect(fleet.moves.count == 2)
+    }
+
+    @Test func `is not lent any more once its daemon is idle`() {
+        var fleet = fleet(waiting: 10, 20)
+        fleet.running = Set(fleet.slots(of: 2))
+        fleet.look(9)
+        fleet.loads = [:]
+        fleet.look(1)
+        fleet.running = []
+        fleet.look(20)
+        #expect(fleet.moves.isEmpty)
+    }
+
     @Test func `comes back when both daemons are idle`() {
         var fleet = fleet(waiting: 10, 20)
         let before = fleet.slots(of: 2)
@@ -163,7 +217,7 @@ import Testing
         fleet.loads = [:]
         fleet.join(4)
         fleet.look(40)
-        #expect([2, 3, 4].map { fleet.slots(of: $0).count }.sorted() == [1, 1, 2])
+        #expect([2, 3, 4].map { fleet.slots(of: $0).count }.sorted() == [2, 2, 2])
     }
 
     @Test func `is not asked for by a daemon that has none of its pool`() {

@@ -147,10 +147,10 @@ import Testing
             options: JobOptions(key: Array(key(of: "mail#3").utf8)))
         _ = ask { $0.perform(request, $1) }
         let load = driver.scheduler.slotLoad(of: "mail")
-        #expect(load == SlotLoad(sum: 13, ready: ["mail": 3, "mail#3": 3]))
+        #expect(load == SlotLoad(sum: 13, lendable: ["mail": 3, "mail#1": 3, "mail#3": 3]))
         release("mail#3")
         let rest = driver.scheduler.slotLoad(of: "mail")
-        #expect(rest.sum == 10 && rest.ready == ["mail": 3])
+        #expect(rest.sum == 10 && rest.lendable == ["mail": 3, "mail#1": 3])
     }
 
     @Test func `cancels the jobs of one slot by its alias, and of all by the pool's name`() throws {

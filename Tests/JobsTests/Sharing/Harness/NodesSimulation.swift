@@ -267,11 +267,12 @@ final class NodesSimulation {
     /// Checks the counts by which a slot is lent: each job is where the node says that it waits.
     private func checkLoad(_ load: SlotLoad, of pool: String, at node: SimulatedNode) {
         count("lendable")
-        for (slot, waiting) in load.ready where waiting > load.sum {
+        for (slot, waiting) in load.lendable where waiting > load.sum {
             fail("\(node.name) counts \(waiting) jobs in \(slot), more than \(load.sum)")
         }
-        for slot in load.ready.keys where node.driver.scheduler.readiness(toPass: slot) != .ready {
-            fail("\(node.name) would lend \(slot), which can't pass")
+        for slot in load.lendable.keys
+        where node.driver.scheduler.readiness(toPass: slot) == .needed {
+            fail("\(node.name) would lend \(slot), which is needed there")
         }
         let known = node.driver.scheduler.knownGroup(of: pool)
         let shown = known.map { node.driver.scheduler.shownWaitingCount(of: $0) } ?? 0
