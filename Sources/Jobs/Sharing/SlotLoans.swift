@@ -1,8 +1,9 @@
 // The slots of spread pools that a busy daemon lends to an idle one. Pure.
 //
 //     idle daemon    asks on its card, once its pool has been idle for some looks
-//     busy daemon    gives it slots with up to half of its waiting jobs, which go with them; one
-//                    that has a running job begins no other, and goes when that has ended
+//     busy daemon    gives it slots with up to half of its waiting jobs, which go with them, or
+//                    with a third of them to each of two that ask; a slot with a running job
+//                    begins no other, and goes when that has ended
 //     borrower       gives the slot back when the daemon whose share it is asks, or has no other
 //                    one, and when a daemon has come or gone: then shares are even again
 //
@@ -22,21 +23,22 @@ package struct SlotLoad: Sendable, Equatable {
         self.lendable = lendable
     }
 
-    /// The slots to lend to one of several daemons that ask, those with most jobs first.
+    /// Takes out the slots to lend to one of several daemons that ask, those with most jobs first.
     ///
     /// Together they have at most an equal part of the jobs, counting the lender; one alone has at
     /// most half of them, so that the rest is not less.
     ///
-    /// - Parameter others: slots that stay.
-    package func slotsToLend(toOneOf count: Int, besides others: Set<String> = []) -> [String] {
+    /// - Parameter count: how many daemons still ask, this one included.
+    package mutating func lendSlots(toOneOf count: Int) -> [String] {
         var slots: [String] = []
         var lent = 0
-        let lendable = lendable.filter { !others.contains($0.key) }
         for (slot, jobs) in lendable.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
         where slots.isEmpty ? jobs * 2 <= sum : (lent + jobs) * (count + 1) <= sum {
             slots.append(slot)
             lent += jobs
+            lendable[slot] = nil
         }
+        sum -= lent
         return slots
     }
 }
@@ -110,7 +112,7 @@ struct SlotLoans: Sendable {
 
     /// The slots to lend to the daemons that ask, of each pool that has been busy for some looks.
     ///
-    /// A pool lends to one daemon at a time, and only some looks later to the next: so the borrower
+    /// A pool lends again only when all these slots have gone, and some looks later: so a borrower
     /// has time to say that it has work now. A slot is named at each look until it has gone.
     ///
     /// - Parameters:
@@ -128,21 +130,32 @@ struct SlotLoans: Sendable {
         let coming = others.isEmpty ? [:] : coming()
         let busy = Set(lending.keys.map(PoolSlot.shown))
         var counts: [String: Int] = [:]
-        for (other, pools) in others.sorted(by: { $0.key < $1.key }) {
-            for pool in pools.subtracting(coming[other] ?? []).subtracting(busy).sorted()
-            where counts[pool] == nil {
-                guard let load = load(pool) else { continue }
-                let count = busyCounts[pool, default: 0] + 1
-                counts[pool] = count
-                guard count >= Self.lookCountMin else { continue }
-                let askerCount = others.values.count { $0.contains(pool) }
-                let lent = load.slotsToLend(toOneOf: askerCount, besides: Set(vain.keys))
-                for slot in lent { lending[slot] = (other, Self.lendingLookCount) }
-                if !lent.isEmpty { counts[pool] = 0 }
+        for pool in Set(others.values.joined()).subtracting(busy) {
+            let asking = others.filter {
+                $0.value.contains(pool) && coming[$0.key]?.contains(pool) != true
             }
+            guard !asking.isEmpty, let load = load(pool) else { continue }
+            let count = busyCounts[pool, default: 0] + 1
+            let lends = count >= Self.lookCountMin && lend(load, to: asking.keys.sorted())
+            counts[pool] = lends ? 0 : count
         }
         busyCounts = counts
         return lending.map { ($0.key, $0.value.seat) }.sorted { $0 < $1 }
+    }
+
+    /// Begins to lend slots of a busy pool to the daemons that ask for some.
+    ///
+    /// - Returns: whether there is one to lend.
+    private mutating func lend(_ load: SlotLoad, to seats: [Int64]) -> Bool {
+        let before = lending.count
+        var load = load
+        for slot in vain.keys { load.lendable[slot] = nil }
+        for (index, seat) in seats.enumerated() {
+            for slot in load.lendSlots(toOneOf: seats.count - index) {
+                lending[slot] = (seat, Self.lendingLookCount)
+            }
+        }
+        return lending.count > before
     }
 
     /// Forgets the slots that have gone, that are not to go any more, and those whose time is over.

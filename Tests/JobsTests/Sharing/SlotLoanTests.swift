@@ -120,8 +120,12 @@ import Testing
     }
 
     @Test func `goes with others that have up to an equal part of the jobs together`() {
-        func lent(_ sum: Int, _ ready: [String: Int], toOneOf count: Int = 1) -> [String] {
-            SlotLoad(sum: sum, lendable: ready).slotsToLend(toOneOf: count)
+        func lent(_ sum: Int, _ lendable: [String: Int], toOneOf count: Int = 1) -> [String] {
+            var load = SlotLoad(sum: sum, lendable: lendable)
+            let slots = load.lendSlots(toOneOf: count)
+            let lent = slots.reduce(0) { $0 + lendable[$1, default: 0] }
+            #expect(load.sum == sum - lent && slots.allSatisfy { load.lendable[$0] == nil })
+            return slots
         }
         #expect(lent(41, ["a": 21]) == [])
         #expect(lent(4, ["a": 2, "b": 2]) == ["a"])
@@ -134,17 +138,33 @@ import Testing
         #expect(lent(20, ["a": 10, "b": 1], toOneOf: 3) == ["a"])
     }
 
-    @Test func `is lent to a second daemon some looks after the first`() {
-        var fleet = fleet(waiting: 10, 20)
+    @Test func `is lent to each of several daemons at once`() {
+        var fleet = fleet(waiting: 10, 20, 15)
         fleet.join(4)
         let slot = fleet.slots(of: 3)[0]
         fleet.nodes.places?.threads[slot]?.seat = 4
         fleet.idle = [3, 4]
         fleet.loads[2]?.sum = 60
+        let own = fleet.slots(of: 2)
         fleet.look(7)
         #expect(fleet.moves.isEmpty)
         fleet.look(2)
-        #expect(fleet.moves.map(\.to) == [3])
+        #expect(
+            fleet.moves == [
+                ThreadMove(own[1], from: 2, to: 3), ThreadMove(own[2], from: 2, to: 4),
+            ])
+    }
+
+    @Test func `goes to one of several daemons if the rest would be too little`() {
+        var fleet = fleet(waiting: 11, 20)
+        fleet.join(4)
+        let slot = fleet.slots(of: 3)[0]
+        fleet.nodes.places?.threads[slot]?.seat = 4
+        fleet.idle = [3, 4]
+        fleet.loads[2]?.sum = 40
+        let larger = fleet.slots(of: 2)[1]
+        fleet.look(9)
+        #expect(fleet.moves == [ThreadMove(larger, from: 2, to: 3)])
     }
 
     @Test func `is lent once its running job has ended`() {

@@ -216,7 +216,8 @@ final class SimulatedNode {
             driver.group(pool).paused.count < group.count
         else { return nil }
         let load = driver.scheduler.slotLoad(of: pool)
-        if !load.slotsToLend(toOneOf: 1).isEmpty { whenLending(load, pool) }
+        var rest = load
+        if !rest.lendSlots(toOneOf: 1).isEmpty { whenLending(load, pool) }
         return load
     }
 
