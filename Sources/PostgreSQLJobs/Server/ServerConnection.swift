@@ -290,7 +290,9 @@ extension ServerError {
     static func message(of handle: OpaquePointer) -> String {
         guard let text = unsafe PQerrorMessage(handle) else { return "" }
         let message = unsafe String(cString: text)
-        let line = message.split(separator: "\n").joined(separator: "; ")
+        // Its hints are lines behind a tab.
+        let lines = message.split(separator: "\n").map { $0.drop { $0 == "\t" } }
+        let line = lines.joined(separator: "; ")
         return line.isEmpty ? "the server closed the connection" : line
     }
 }
