@@ -60,6 +60,11 @@ package protocol JournalTables: AnyObject {
     /// - Returns: whether there are more.
     func readEnded(atMost limit: Int) throws(StoreFault) -> Bool
 
+    /// Whether no ended job has to be read before others are dropped.
+    ///
+    /// A store that gives a thread away begins to read anew.
+    var areEndsRead: Bool { get }
+
     /// Has the next transaction check that the store is still at its place.
     func doubtPresence()
 

@@ -319,6 +319,7 @@ package final class JournalWriter {
         do throws(StoreFault) {
             try store.beat(at: now)
             if pending.isEmpty { health.noteSuccess(at: now) }
+            if !store.areEndsRead { scheduleStockTaking() }
         } catch {
             if error.kind == .undecided {
                 noteUndecided(PendingCommands(), JournalAnswers(), because: error)

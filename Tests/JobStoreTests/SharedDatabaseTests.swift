@@ -161,6 +161,17 @@ struct `A database with shared threads` {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `drops ended jobs of a daemon that has given a thread away`() throws {
+        try withTwo { a, b in
+            for thread in ["mail", "post"] { _ = try a.take(thread, from: 1) }
+            #expect(try a.move(ThreadMove("mail", from: a.seat, to: b.seat)) == nil)
+            try a.end(try a.accept(9, "post"))
+            // They ended long ago. The next sign of life has all ended jobs read anew.
+            while try sql("SELECT count(*) FROM workerd.ended") != "0\n" { try a.tell() }
+        }
+    }
+
     @Test func `gives back all threads of a daemon that ends`() throws {
         let (a, b) = (try open("a"), try open("b"))
         defer { b.close() }

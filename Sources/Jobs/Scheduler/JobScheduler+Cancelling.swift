@@ -107,6 +107,11 @@ struct PendingCancels {
 
     func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
 
+    /// The parked jobs of a thread for which clients wait.
+    func waitedFor(ofThread thread: String) -> [JobID] {
+        waiters.filter { $0.value.thread == thread }.keys.sorted()
+    }
+
     /// Takes the clients that wait for parked jobs of some threads.
     mutating func takeWaiters(
         ofThreads isMeant: (String) -> Bool

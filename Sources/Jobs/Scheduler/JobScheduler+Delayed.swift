@@ -84,6 +84,7 @@ extension JobScheduler {
         book.letGo(job.id)
         queue.removeFromMemory(job)
         countParked(job, state, of: queue)
+        audience.watches.note(job.slot, of: job.id)
         guard job.hasWaiters else { return }
         let waiters = job.takeWaiters()
         cancels.withWaiters(of: job.id, thread: job.slot) {

@@ -156,6 +156,7 @@ extension JobScheduler {
                 if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
             }
             endHoldUpsUntilClaim(of: thread)
+            lookForEnds(of: thread)
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }
@@ -231,6 +232,7 @@ extension JobScheduler {
     /// - Complexity: O(jobs in memory).
     package func readiness(toPass unit: String) -> PassingReadiness {
         guard let group = served.group(ofUnit: unit) else { return .ready }
+        if unitsOfWatchedParkedJobs.contains(unit) { return .needed }
         let waitedFor = store.commits.waitedFor
         var readiness = commandReadiness
         for job in book.activeJobs where job.group === group && job.unit == unit {
@@ -257,6 +259,7 @@ extension JobScheduler {
             let isInTurn = job.place.isInLine || job.place.isOffered && ofJob != .running
             if isInTurn { counts[unit, default: 0] += 1 }
         }
+        for unit in unitsOfWatchedParkedJobs { readiness[unit] = .needed }
         var load = SlotLoad()
         for (unit, count) in counts where count > 0 {
             load.sum += count
@@ -264,6 +267,10 @@ extension JobScheduler {
             if ofUnit < .needed { load.lendable[unit] = count }
         }
         return load
+    }
+
+    private var unitsOfWatchedParkedJobs: Set<String> {
+        Set(audience.watches.threads { book.active($0) == nil }.lazy.map(ThreadGroup.name))
     }
 
     /// The readiness of all units, as far as their jobs in memory do not decide it.

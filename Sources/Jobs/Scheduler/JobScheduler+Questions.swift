@@ -115,6 +115,26 @@ extension JobScheduler {
         }
     }
 
+    /// Looks for the parked jobs of a claimed thread whose ends are waited for.
+    ///
+    /// Another scheduler may have had the thread, and ended them.
+    mutating func lookForEnds(of thread: String) {
+        for id in cancels.waitedFor(ofThread: thread) { ask(.end(id)) { .find(id, ticket: $0) } }
+    }
+
+    /// A parked job was looked for whose end is waited for.
+    mutating func lookedForEnd(of id: JobID, _ found: Result<Job, JobError>) {
+        let answer: JobAnswer
+        switch found {
+        case .success(let job) where job.outcome != nil: answer = JobAnswer(job.outcome, of: id)
+        // It goes on, or has come into memory with the clients that wait for it.
+        case .success: return
+        case .failure(.unknownJob): answer = .failed(.resultIsGone(id))
+        case .failure(let error): answer = .failed(error)
+        }
+        cancels.takeWaiters(of: id)?.tell(answer, &alarms, &effects)
+    }
+
     /// Why a job stays in the store until the restart; nil if it does not.
     func reasonToStay(_ job: Job) -> JobError? {
         if stage.keepsParked || stage.keepsDelayed && job.state != .waiting { return .abandoned }

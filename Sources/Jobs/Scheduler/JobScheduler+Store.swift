@@ -89,6 +89,7 @@ extension JobScheduler {
             }
         case .wait(let id, let isNamed, let reply):
             wait(for: id, isNamed: isNamed, known(result, id), reply)
+        case .end(let id): lookedForEnd(of: id, known(result, id))
         case .watch(let id, let request):
             if request.found(id, known(result, id)) { finish(request) }
         case .lookAfterCancel(let id, let count, let reply):

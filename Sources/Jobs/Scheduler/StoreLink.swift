@@ -15,6 +15,8 @@ enum Inquiry {
     case result(JobID, ReplyToken)
     /// Named: a unique name has led to it.
     case wait(JobID, isNamed: Bool, ReplyToken)
+    /// Looks whether a parked job has ended, for which clients wait.
+    case end(JobID)
     case payload(JobID, ReplyToken)
     case watch(JobID, WatchRequest)
     case cancel(JobID, releaseCount: Int, ReplyToken)
@@ -47,7 +49,7 @@ package struct Inquiries {
         waiting.values.contains { inquiry in
             switch inquiry {
             case .cancel, .lookAfterCancel, .cancelMany, .expire, .fire, .resolve, .wait,
-                .repeated:
+                .end, .repeated:
                 true
             case .confirm, .driver, .keepDue, .describe, .result, .payload, .watch, .findExpired,
                 .list, .claim:

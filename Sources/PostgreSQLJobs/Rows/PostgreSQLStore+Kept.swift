@@ -16,6 +16,8 @@ extension PostgreSQLStore {
         kept = KeptEnds(limits, earlierPageCount: Int(row?.integer(0) ?? 0))
     }
 
+    var areEndsRead: Bool { kept.areAllKnown }
+
     /// Reads the ended jobs in some pages of the table.
     ///
     /// The time of a step is limited by the number of its pages. If a long transaction is open, an

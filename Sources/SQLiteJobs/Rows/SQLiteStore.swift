@@ -392,6 +392,8 @@ package final class SQLiteStore {
         noLongerFailed.append(entry)
     }
 
+    var areEndsRead: Bool { before.areAllKnown }
+
     /// Reads more ended jobs of before, which can be dropped once all are known.
     ///
     /// - Returns: whether there are more.

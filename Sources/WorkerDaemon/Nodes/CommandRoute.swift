@@ -46,6 +46,19 @@ enum NodeMerge: Sendable {
     case schedules
 }
 
+extension Command {
+    /// Whether its answer may be long in coming, as it waits for a job or a job's end.
+    var mayWait: Bool {
+        switch text(at: 0).lowercased() {
+        case "take": true
+        case "done": count > 4
+        case "result", "output": count > 2
+        case "perform": (3..<max(3, count - 1)).contains { matches($0, "WAIT") }
+        default: false
+        }
+    }
+}
+
 /// The way of a command to the nodes that execute it.
 enum CommandRoute: Sendable {
     case always(CommandTarget)

@@ -17,7 +17,11 @@ internal import TLS
 /// The answer to a command that a link has sent.
 enum OwedAnswer {
     /// The client gets the answer unchanged.
-    case answer(ReplyToken)
+    ///
+    /// - Parameter mayWait: whether it may be long in coming.
+    case answer(ReplyToken, mayWait: Bool)
+    /// The rest of a wait for a job whose thread has moved.
+    case wait(ReplyToken, take: (RESPValue) -> Void)
     /// The answer is a part of the client's one.
     ///
     /// - Parameter isTimed: whether the client does without it after a while.
@@ -28,8 +32,16 @@ enum OwedAnswer {
     /// The answer of the client that needs it.
     var slot: ReplyToken? {
         switch self {
-        case .answer(let slot), .part(let slot, _, _): slot
+        case .answer(let slot, _), .wait(let slot, _), .part(let slot, _, _): slot
         case .own: nil
+        }
+    }
+
+    fileprivate var mayWait: Bool {
+        switch self {
+        case .answer(_, let mayWait): mayWait
+        case .wait: true
+        case .part, .own: false
         }
     }
 }
@@ -90,6 +102,12 @@ final class NodeLink: SocketReader {
 
     /// Whether an answer is outstanding.
     var owesAnswers: Bool { !owed.isEmpty }
+
+    /// Whether it owes an answer that may be long in coming, and that the client gets after another
+    /// one.
+    func waits(after slot: ReplyToken) -> Bool {
+        owed.contains { $0.mayWait && $0.slot.map { slot.number < $0.number } == true }
+    }
 
     // MARK: - Opening
 
@@ -252,8 +270,8 @@ final class NodeLink: SocketReader {
         isLate = false
         endLimit()
         switch first {
-        case .answer(let slot): links?.session.fill(slot, encoded: reply)
-        case .part(_, _, let take): take(RESPValue(reply: reply) ?? .null)
+        case .answer(let slot, _): links?.session.fill(slot, encoded: reply)
+        case .wait(_, let take), .part(_, _, let take): take(RESPValue(reply: reply) ?? .null)
         case .own: takeOwn(RESPValue(reply: reply) ?? .null)
         }
         awaitFirst()
@@ -275,8 +293,8 @@ final class NodeLink: SocketReader {
         links?.linkEnded(self)
         for owed in left {
             switch owed {
-            case .answer(let slot): links?.session.fill(slot, with: reply)
-            case .part(_, _, let take): take(reply)
+            case .answer(let slot, _): links?.session.fill(slot, with: reply)
+            case .wait(_, let take), .part(_, _, let take): take(reply)
             case .own: break
             }
         }
@@ -359,7 +377,7 @@ final class NodeLink: SocketReader {
 
     private var mayRead: Bool {
         guard state == .open, let session = links?.session else { return true }
-        return session.takesAnswers(next: owed.first?.slot)
+        return session.takesAnswers(isAwaited: owed.contains { $0.slot.map(session.isDue) == true })
     }
 
     private func endAt(_ pause: Duration, _ end: @escaping (NodeLink) -> Void) {

@@ -11,12 +11,13 @@ extension Service {
     /// Hears of changes from now on.
     func followOwners() {
         owners?.whenWishChanged = { [unowned self] in showCard() }
+        // Also if no owner has changed: a client's question may have waited since before.
+        owners?.whenLooked = { [unowned self] in leaveClients() }
         owners?.whenChanged = { [unowned self] in
             guard let owners else { return }
             recentOwnThread = []
             let nodes = owners.others
             for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
-            leaveClients()
             driver.live?.touched()
             linkWatch?.nodesChanged(nodes)
         }

@@ -214,7 +214,7 @@ extension Service {
         if driver.input({ $0.isInMemory(id) }) {
             // One that has ended may have left with its thread; volatile ones are known here alone.
             guard driver.scheduler.book.active(id) == nil, driver.store.isKeeping,
-                let job = driver.scheduler.book.job(id),
+                let job = driver.scheduler.book.job(id), !job.details.isVolatile,
                 case .node(let node) = owner(ofThread: job.slot)
             else { return .here }
             return .node(node, of: ThreadGroup.name(of: job.slot))
@@ -246,7 +246,7 @@ extension Service {
             command, over: link,
             for: isLogged
                 ? .part(slot, isTimed: false) { [unowned session] in session.fill(slot, with: $0) }
-                : .answer(slot))
+                : .answer(slot, mayWait: command.mayWait))
     }
 
     /// The open link to a node; holds the command if there is none.

@@ -248,8 +248,9 @@ final class SessionLinks {
         by command: Command, at node: StoreNode, for slot: ReplyToken, or refusal: RESPValue
     ) {
         let wait = MovedWait(command: command, slot: slot, refusal: refusal)
-        // Behind a TAKE that waits, it would be answered when that has ended.
-        let way = round == nil ? try? way(to: node) : nil
+        // Behind a later command that waits, it would be answered when that has ended.
+        let isBehind = round != nil || links[node.id]?.waits(after: slot) == true
+        let way = isBehind ? nil : try? way(to: node)
         if case .open(let link)? = way { return send(wait, over: link) }
         guard way != nil, links[node.id] != nil else { return session.fill(slot, with: refusal) }
         movedWaits[node.id, default: []].append(wait)
@@ -258,7 +259,7 @@ final class SessionLinks {
     private func send(_ wait: MovedWait, over link: NodeLink) {
         send(
             wait.command, over: link,
-            for: .part(wait.slot, isTimed: false) { [unowned session] value in
+            for: .wait(wait.slot) { [unowned session] value in
                 // An earlier version refuses what only this one may ask for.
                 let isRefused = value.errorWord == WireError.Word.noPerm.rawValue
                 session.fill(wait.slot, with: isRefused ? wait.refusal : value)

@@ -59,6 +59,9 @@ protocol ThreadOwners: AnyObject {
     /// Called on the loop's thread, in a pass of its own, when owners or nodes have changed.
     var whenChanged: (() -> Void)? { get set }
 
+    /// Called on the loop's thread after each look at the other nodes.
+    var whenLooked: (() -> Void)? { get set }
+
     /// Called on the loop's thread when `wanted` has changed: the card is to be shown anew.
     var whenWishChanged: (() -> Void)? { get set }
 

@@ -53,6 +53,7 @@ final class ThreadSharing {
     private var isClosed = false
     /// Called when a thread has another owner.
     var whenChanged: (() -> Void)?
+    var whenLooked: (() -> Void)?
     var whenWishChanged: (() -> Void)?
 
     init(
@@ -98,6 +99,7 @@ final class ThreadSharing {
         timer?.invalidate()
         timer = nil
         whenChanged = nil
+        whenLooked = nil
         whenWishChanged = nil
     }
 
@@ -154,6 +156,7 @@ final class ThreadSharing {
         if isChanged { warnOfDifferences() }
         forsaken.countInTime()
         if isChanged { whenChanged?() }
+        whenLooked?()
     }
 
     /// The spread pools for which no job waits here while one of their threads is free.
@@ -281,9 +284,9 @@ final class ThreadSharing {
         guard let name = names.first else { return openThread(group) }
         driver.ask({ $0.claim(name, $1) }) { [unowned self] error in
             guard let error else { return claim(names.dropFirst(), of: group) }
+            // The names before it are claimed, and their schedules do not come again.
             log.debug("thread \(group) is not taken up: \(error)")
             moving.remove(group)
-            recovered[group] = nil
         }
     }
 
@@ -335,6 +338,7 @@ final class ThreadSharing {
             return
         }
         open.remove(move.thread)
+        recovered[move.thread] = nil
         whenChanged?()
         schedules.leave(threadsOf: move.thread)
         release(names(of: move.thread, group)[...], move)

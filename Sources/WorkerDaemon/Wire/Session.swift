@@ -220,6 +220,9 @@ final class Session {
         outerNumber(of: slot) == firstSlot && output.isEmpty
     }
 
+    /// Whether a reserved place is the next to be answered, or was answered before.
+    func isDue(_ slot: ReplyToken) -> Bool { outerNumber(of: slot) <= firstSlot }
+
     /// Whether a reserved place was answered.
     func isAnswered(_ slot: ReplyToken) -> Bool { slot.number < firstSlot }
 
@@ -271,13 +274,15 @@ final class Session {
         nextSlot = next
     }
 
-    /// Whether links bring more answers; `slot` is the one of the next answer of a link.
+    /// Whether links bring more answers.
     ///
-    /// While earlier answers are missing, later ones wait in memory: those that are missing have to
-    /// come in.
-    func takesAnswers(next slot: ReplyToken?) -> Bool {
+    /// While an earlier answer is missing, later ones wait in memory: the missing one has to come
+    /// in, with all that its link brings before it.
+    ///
+    /// - Parameter isAwaited: whether a link owes the answer that is the next one.
+    func takesAnswers(isAwaited: @autoclosure () -> Bool) -> Bool {
         guard output.byteCount < limits.outputByteCountSoftMax else { return false }
-        return outputByteCount < limits.outputByteCountSoftMax || slot?.number == firstSlot
+        return outputByteCount < limits.outputByteCountSoftMax || isAwaited()
     }
 
     /// Goes on with a client that was throttled.

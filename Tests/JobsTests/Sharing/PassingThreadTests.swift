@@ -87,6 +87,46 @@ import Testing
         #expect(!isIdle)
     }
 
+    @Test func `stays while a client watches a parked job of it`() throws {
+        let id = try #require(submitBuffered())
+        #expect(isIdle && driver.scheduler.book.active(id) == nil)
+        driver.input { $0.watch([id], reply(2)) }
+        settle()
+        #expect(!isIdle)
+        driver.input { _ = $0.audience.watches.remove(1, from: id) }
+        #expect(isIdle)
+    }
+
+    @Test func `tells that a client watches a job which it has left to the store`() throws {
+        driver.groups[0].paused = ["one"]
+        driver.input { $0.perform(JobRequest(thread: "one", selector: "echo"), reply(1)) }
+        settle()
+        driver.input { $0.watch([JobID(1)], reply(2)) }
+        driver.input { $0.release("one", reply(3)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        settle()
+        #expect(driver.input { $0.leaveClients { $0 == "one" } } == [1])
+    }
+
+    @Test func `tells clients that wait of an end by another scheduler`() throws {
+        let (ended, other) = (try #require(submitBuffered()), try #require(submitBuffered()))
+        driver.input { $0.wait(for: ended, reply(2, waits: true)) }
+        driver.input { $0.wait(for: other, reply(3, waits: true)) }
+        settle()
+        driver.input { $0.release("one", reply(4)) }
+        driver.input { $0.forgetJobs(of: "one") }
+        driver.input { scheduler in
+            let now = scheduler.now.unixMilliseconds
+            scheduler.keep(tag: 1) { _ in .end(ended, nil, .cancelled, at: now) }
+        }
+        settle()
+        #expect(answers.all[2] == nil)
+        driver.input { $0.claim("one", reply(5)) }
+        settle()
+        #expect(answers.all[2]?.told == "job \(ended) was cancelled")
+        #expect(answers.all[5]?.told == "done" && answers.all[3] == nil)
+    }
+
     @Test func `is not idle while a command is under way`() throws {
         let id = try #require(submitBuffered())
         driver.input { $0.cancel(id, reply(2)) }

@@ -114,9 +114,14 @@ struct `Daemons that share the threads` {
         let delayed = try Fleet.threads.map {
             try client.perform(.text($0), "echo", "DELAY", 3_600_000, "x")
         }
+        let volatile = try Fleet.threads.map {
+            try client.perform(.text($0), "echo", "VOLATILE", "mine")
+        }
         try fleet.start("b")
         try fleet.waitUntil(["a": 2, "b": 2])
         for id in delayed { #expect(try client.job(id, "state").text == "delayed") }
+        // Their node alone knows them, whichever has their threads.
+        for id in volatile { #expect(try client.call("RESULT", .integer(id)).text == "mine") }
         try fleet.end("b")
         try fleet.waitUntil(["a": 4])
         for id in delayed {
@@ -235,6 +240,37 @@ struct `Daemons that share the threads` {
             #expect(try waiter.reply().errorWord == "TIMEOUT")
             #expect(try waiter.call("PING").text == "PONG")
         }
+    }
+
+    /// The question for the job waits until the client has read earlier results.
+    @Test(.timeLimit(.minutes(3)))
+    func `answer a client that asked before the thread moved, and was heard later`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        var client = try fleet.connect(to: "a")
+        let text = String(repeating: "x", count: 600 << 10)
+        let large = try (0..<4).map { _ in try client.perform("alpha", "echo", .text(text)) }
+        for id in large { #expect(try client.call("RESULT", .integer(id), "WAIT").text == text) }
+        let buffered = try Fleet.threads.map {
+            try client.call("BUFFER", .text($0), "echo", "late").integer ?? 0
+        }
+        try fleet.kill("a")
+        try fleet.start("a")
+        try fleet.node("a").daemon.waitUntilListening()
+        try fleet.waitUntil(["a": 4])
+        client = try fleet.connect(to: "a")
+        var bytes: [UInt8] = []
+        for id in large { bytes += TestClient.bytes(["RESULT", .integer(id)]) }
+        for id in buffered { bytes += TestClient.bytes(["RESULT", .integer(id), "WAIT"]) }
+        try client.send(bytes)
+        try fleet.start("b")
+        try fleet.waitUntil(["a": 2, "b": 2])
+        for _ in large { #expect(try client.reply().text == text) }
+        let other = try fleet.connect(to: "b")
+        for thread in Fleet.threads {
+            #expect(try other.call("FIRE", .text(thread)).integer == 1)
+        }
+        for _ in buffered { #expect(try client.reply().text == "late") }
     }
 
     @Test(.timeLimit(.minutes(3)))

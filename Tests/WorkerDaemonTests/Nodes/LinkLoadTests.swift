@@ -93,6 +93,22 @@ import Testing
             try finish(client, bytes, from: sent, count: count)
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `of this node do not keep the first answer of a link back`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            let ids = try (0..<6).map { try client.perform("one", "echo", .text(text($0))) }
+            // The link tells the other node first that the client speaks RESP3.
+            var bytes = TestClient.bytes(["HELLO", 3])
+            bytes += TestClient.bytes(["PERFORM", "two", "echo", "WAIT", "first"])
+            for id in ids { bytes += TestClient.bytes(["RESULT", .integer(id), "WAIT"]) }
+            try client.send(bytes)
+            _ = try client.reply()
+            #expect(try client.reply().text == "first")
+            for number in ids.indices { #expect(try client.reply().text == text(number)) }
+        }
+    }
 }
 
 @Suite struct `Clients at any node` {

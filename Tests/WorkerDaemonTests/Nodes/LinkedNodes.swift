@@ -26,6 +26,7 @@ final class TestOwners: ThreadOwners {
     var given: Set<String> = []
     var recentGivers: [Int64: Instant] = [:]
     var whenChanged: (() -> Void)?
+    var whenLooked: (() -> Void)?
     var whenWishChanged: (() -> Void)?
     /// The owners by the names of groups; a thread that is not in it has none.
     var owners: [String: ThreadOwner] = [:]
@@ -270,7 +271,10 @@ final class LinkedNodes {
         try io.submitAndWait { @Sendable in
             let nodes = room.value.nodes
             for index in nodes.indices { body(nodes, index) }
-            for node in nodes { node.owners.whenChanged?() }
+            for node in nodes {
+                node.owners.whenChanged?()
+                node.owners.whenLooked?()
+            }
         }
     }
 

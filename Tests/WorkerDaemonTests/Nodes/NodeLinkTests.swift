@@ -367,6 +367,35 @@ import Testing
         }
     }
 
+    /// It would be answered when that command is.
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    func `brings no wait that has moved behind a later command that waits`(waits: Bool) throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            let ended = try client.perform("two", "echo", "x")
+            let number = try nodes.figure(0) { service in
+                Int(service.sessions.values.first { !$0.isLink }?.reserve().number ?? 0)
+            }
+            let more: [CommandArgument] = waits ? ["WAIT", "later"] : ["later"]
+            try client.send(TestClient.bytes(["PERFORM", "two", "hold"] + more))
+            try eventually("it has come") { try nodes.jobCount(1) == 2 }
+            _ = try nodes.figure(0) { service in
+                guard let session = service.sessions.values.first(where: { !$0.isLink }) else {
+                    return 0
+                }
+                service.goOnWaiting(
+                    for: JobID(UInt64(ended)), of: "two", for: nil, session,
+                    ReplyToken(client: session.number, number: UInt64(number)))
+                return 1
+            }
+            let reply = try client.reply()
+            #expect(waits ? reply.errorWord == "BUSY" : reply.text == "x")
+            nodes.gate.open()
+            #expect(
+                try client.reply() == (waits ? .bulk(Array("later".utf8)) : .integer(1_000_002)))
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `needs the client's user at the other node`() throws {
         let user = User("ann", .all, seesPayloads: true, scope: .all)

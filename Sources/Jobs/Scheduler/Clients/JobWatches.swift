@@ -95,6 +95,13 @@ package struct JobWatches {
     /// A watched job is parked, and of a thread.
     mutating func note(_ thread: String, of id: JobID) { watched[id]?.thread = thread }
 
+    /// The threads of parked jobs that are watched.
+    func threads(where isParked: (JobID) -> Bool) -> Set<String> {
+        watched.reduce(into: []) { threads, entry in
+            if let thread = entry.value.thread, isParked(entry.key) { threads.insert(thread) }
+        }
+    }
+
     /// The clients that watch jobs that were parked, and are of some threads.
     func clients(
         ofThreads isMeant: (String) -> Bool, where isParked: (JobID) -> Bool
