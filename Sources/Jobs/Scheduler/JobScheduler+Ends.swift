@@ -46,13 +46,15 @@ extension JobScheduler {
         if wasActive, let job {
             if state == .done || state == .failed { job.group.ends.count += 1 }
             job.stuckSince = nil
-            if state == .failed, job.mayRetry, !job.isInterrupted,
+            if state == .failed, job.mayRetry, !(job.isInterrupted && job.isStored),
                 completion.retry != .never,
                 job.isStored || stage.isRefusing || isServed(job) && job.group.isServed
             {
                 return retry(job, completion)
             }
-            if job.isInterrupted, state != .done { return requeue(job) }
+            if job.isInterrupted, state == .cancelled || job.isStored && state != .done {
+                return giveUp(job)
+            }
             recordEnd(of: job, completion.attempt, completion.outcome, at: completion.endedAt)
         }
         keepEnd(completion, of: job, isStored: wasActive && job?.isStored == true)
@@ -284,12 +286,18 @@ extension JobScheduler {
         if job.part != .inTurn { queue.delayed.ended(job.id) }
     }
 
-    /// Lets the store have a job back whose attempt the shutdown has interrupted.
-    private mutating func requeue(_ job: JobEntry) {
-        recordRequeue(job)
-        stage.requeuedCount += 1
+    /// Gives up a job whose attempt the shutdown has interrupted: the store has a stored one back.
+    private mutating func giveUp(_ job: JobEntry) {
         tellWaiters(of: job, .failed(.abandoned))
-        if let queue = job.queue { parkAsStored(job, queue) }
+        if let queue = job.queue {
+            recordRequeue(job)
+            stage.requeuedCount += 1
+            parkAsStored(job, queue)
+        } else {
+            abandonInMemory(job, hasBegun: true)
+            endHoldUp(by: job)
+            job.forgetOrders()
+        }
     }
 
     /// Has the store record that the attempt of a job does not count.

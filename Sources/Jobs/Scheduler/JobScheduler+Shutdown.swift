@@ -127,11 +127,11 @@ extension JobScheduler {
 
     /// Asks all jobs in memory to end, except for some.
     ///
-    /// A stored one that does not end with a result runs after the restart, unless a client has
-    /// asked it to end.
+    /// A stored one that does not end with a result runs after the restart, and another one is
+    /// gone, unless a client has asked it to end.
     package mutating func interruptAll(except left: Set<JobID> = []) {
         for job in book.activeJobs where !left.contains(job.id) {
-            job.isInterrupted = job.isStored && !job.isAskedToEnd
+            job.isInterrupted = !job.isAskedToEnd
             job.isAskedToEnd = true
             effects.append(.interrupt(job))
         }

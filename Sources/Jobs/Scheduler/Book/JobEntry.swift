@@ -239,7 +239,7 @@ package final class JobEntry {
         set { unsafe contents.isAskedToEnd = newValue }
     }
 
-    /// Whether a shutdown asked it to end: then it runs again after the restart.
+    /// Whether a shutdown asked it to end, and no client.
     var isInterrupted: Bool {
         get { unsafe contents.isInterrupted }
         set { unsafe contents.isInterrupted = newValue }
