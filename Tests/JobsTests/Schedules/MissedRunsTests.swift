@@ -47,6 +47,20 @@ import Testing
         #expect(once.runs == [1_795_000_000_000])
     }
 
+    @Test(arguments: MissedRuns.allCases)
+    func `is counted if it is left out, up to a thousand`(rule: MissedRuns) throws {
+        let runCount = [.all: 1_000, .once: 1, .none: 0][rule] ?? 0
+        for (leftOut, counted) in [(1, 1), (999, 999), (1_000, 1_000), (1_001, nil), (9_000, nil)] {
+            // The latest has not just come.
+            let now = Int64(runCount + leftOut) * 10_000 + 9_000
+            let due = try #require(rule.due(of: tenSeconds, since: 5_000, at: now + 5_000))
+            #expect(due.runs.count == runCount, "\(leftOut)")
+            #expect(due.leftOutCount == counted, "\(leftOut)")
+            #expect(due.leftOutCountAtLeast == min(leftOut, 1_000), "\(leftOut)")
+            #expect(due.through == now - 4_000, "\(leftOut)")
+        }
+    }
+
     @Test func `is the latest that a step by step walk finds`() throws {
         var dice = SeededRandom(seed: 99)
         let berlin = try zone("Europe/Berlin")
