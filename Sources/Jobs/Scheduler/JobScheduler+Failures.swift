@@ -191,7 +191,7 @@ extension JobScheduler {
 
     // MARK: - Refusals
 
-    private func checkIsInactive(_ id: JobID) throws(JobError) {
+    private mutating func checkIsInactive(_ id: JobID) throws(JobError) {
         guard book.active(id) != nil else { return }
         throw cannot("run again or be dropped", id, book.job(id))
     }
@@ -201,7 +201,8 @@ extension JobScheduler {
         throw JobError.unknownSelector(selector)
     }
 
-    private func cannot(_ what: String, _ id: JobID, _ known: Job?) -> JobError {
+    private mutating func cannot(_ what: String, _ id: JobID, _ known: Job?) -> JobError {
+        if let active = book.active(id) { noteBeginning(of: active) }
         guard let job = book.job(id) ?? known else { return .unknownJob(id) }
         guard job.state == .failed else {
             return .hasNotFailed(id, job.state, action: what)
