@@ -111,6 +111,12 @@ extension SchedulerDriver {
         groups.append(group)
     }
 
+    /// Lists the groups in the order of these names from now on.
+    func arrange(_ names: [String]) {
+        let places = Dictionary(uniqueKeysWithValues: zip(names, names.indices))
+        groups.sort { places[$0.name, default: .max] < places[$1.name, default: .max] }
+    }
+
     /// Serves a suspended group with other threads from now on, or goes on with its own.
     ///
     /// - Returns: the threads whose stored jobs have to be claimed.

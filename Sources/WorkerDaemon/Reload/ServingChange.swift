@@ -48,6 +48,7 @@ final class ServingChange {
     ///   not.
     func begin(_ whenDone: @escaping (JobError?) -> Void) {
         guard !difference.threads.isEmpty || !difference.selectors.isEmpty else {
+            arrange()
             return whenDone(nil)
         }
         driver.whenCounted { [self] in
@@ -132,8 +133,12 @@ final class ServingChange {
                 if fresh[thread.name] != nil { replaceThreads(of: thread.name) }
             }
         }
+        arrange()
         offerAgain()
     }
+
+    /// Puts the threads into the order of the configuration, in which they are listed.
+    private func arrange() { driver.arrange(difference.after.threads.map(\.name)) }
 
     private func remove(_ name: String) {
         guard let group = driver.groups.first(where: { $0.name == name }) else { return }

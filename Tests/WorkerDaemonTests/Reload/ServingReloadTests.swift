@@ -90,6 +90,25 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `threads are listed in the order of the configuration`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let client = try daemon.connect()
+            func names() throws -> [String?] {
+                (try client.call("THREADS").elements ?? []).map { $0["name"]?.text }
+            }
+            try daemon.rewrite(
+                section: "threads: { first: {}, images: {}, second: {}, mail: { count: 2 } }")
+            #expect(try client.reload().count == 3)
+            #expect(try names() == ["first", "images", "second", "mail/1", "mail/2"])
+            // Only their order changes.
+            try daemon.rewrite(
+                section: "threads: { mail: { count: 2 }, second: {}, images: {}, first: {} }")
+            #expect(try client.reload() == [])
+            #expect(try names() == ["mail/1", "mail/2", "second", "images", "first"])
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: [1, 2, 4])
     func `the count of a pool changes, and no job is lost or overtaken`(_ count: Int) throws {
         try withDaemon(Self.setup) { daemon in
