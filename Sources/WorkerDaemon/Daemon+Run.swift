@@ -253,7 +253,7 @@ private final class RunningDaemon {
     private func startService(
         _ handlers: [String: Handler], _ events: MessagePort<Event>, _ recovery: StoreRecovery
     ) throws(DaemonError) -> Confined<Service> {
-        let users = try UserBook.load(configuration, log)
+        let users = try UserBook.load(configuration, of: configurationFile, log)
         let certificates = try DoorCertificates(configuration.listen, log)
         let main = loop
         let (configuration, groups, children, log) = (configuration, groups, children, log)

@@ -190,7 +190,7 @@ public final class Daemon {
             throw DaemonError(error.description, exitStatus: DaemonError.badConfiguration)
         }
         var warnings = found.warnings.map { "\(path): warning: \($0)" }
-        if let warning = try UserBook.check(found.configuration) {
+        if let warning = try UserBook.check(found.configuration, of: path) {
             warnings.append("\(path): warning: \(warning)")
         }
         warnings += try DoorCertificates.check(found.configuration.listen).map {

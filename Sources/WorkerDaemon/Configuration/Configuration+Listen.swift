@@ -16,8 +16,8 @@ extension Configuration {
         /// The permissions of the Unix socket.
         package var unixMode: UInt32 = 0o600
         /// The users whose rights the processes of other system users have at Unix sockets: by
-        /// names or ids of system users, the names of users.
-        package var peers: [String: String] = [:]
+        /// names or ids of system users.
+        package var peers: [String: Peer] = [:]
         /// The address of the TCP door; only with `passwordFile` or users.
         package var tcp: Address?
         /// TLS of the TCP door; nil for plaintext.
@@ -30,6 +30,18 @@ extension Configuration {
         package var http = HTTP()
 
         package init() {}
+    }
+
+    /// The user of the processes of another system user.
+    package struct Peer: Sendable, Equatable {
+        /// The name of the user in the users file.
+        package let name: String
+        /// Where it is in the configuration.
+        package let path: String
+        package let position: JSON5Position
+
+        /// Whether both name one user, wherever in the file.
+        package static func == (left: Peer, right: Peer) -> Bool { left.name == right.name }
     }
 
     /// An IPv4 address and a port.
@@ -77,8 +89,7 @@ extension Configuration.Listen: ConfigurationSection {
     mutating func read(from section: inout SectionReader) {
         section.read("unix", into: &unix, .socketPath)
         section.read("unixMode", into: &unixMode, .fileMode)
-        section.values(
-            "peers", into: &peers, .text(such: "deploy", byteCountMax: 64), isName: Self.isPeer)
+        section.values("peers", into: &peers, .peer, isName: Self.isPeer)
         section.read("tcp", into: &tcp, .address)
         section.readProtection(ofTCP: tcp, into: &tls, &plaintext)
         section.read("passwordFile", into: &passwordFile, .passwordFile)
@@ -120,6 +131,18 @@ extension Configuration.Listen: ConfigurationSection {
 
     static let doorNeeded =
         "at least one door is needed, such as unix: \"/run/workerd/workerd.sock\""
+}
+
+extension ValueRule<Configuration.Peer> {
+    /// The name of a user.
+    fileprivate static var peer: Self {
+        let rule = ValueRule<String>.text(such: "deploy", byteCountMax: 64)
+        return ValueRule { value, place in
+            rule.read(value, place).map {
+                Configuration.Peer(name: $0, path: place.path, position: place.position)
+            }
+        }
+    }
 }
 
 extension ValueRule<String> {

@@ -36,7 +36,7 @@ struct ReloadSource: Sendable {
         return ReadConfiguration(
             configuration: configuration,
             handlers: Handler.all(of: configuration, beside: registered),
-            users: try UserBook.load(configuration, log),
+            users: try UserBook.load(configuration, of: path, log),
             certificates: try DoorCertificates(configuration.listen, log))
     }
 }

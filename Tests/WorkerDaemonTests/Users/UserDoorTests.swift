@@ -208,6 +208,25 @@ import WorkerDaemon
         #expect(unknown.contains("must be the name or the number of a user"))
     }
 
+    @Test(.timeLimit(.minutes(2))) func `is of peers without faults, told by their places`() throws
+    {
+        let scratch = try Scratch()
+        try scratch.writeUsers([Self.ann], mode: 0o600)
+        let peers = """
+            peers: { "no-such": "ann",
+            "65534": "ben",
+            "0": "ann", root: "ann" }
+            """
+        let text = try refusal(in: scratch, listen: peers)
+        for (index, fault) in [
+            "no-such: this machine has no user 'no-such'", "65534: the users file has no 'ben'",
+            "root: user id 0 is there twice",
+        ].enumerated() {
+            let line = "/workerd.json5: listen.peers.\(fault) (line \(2 + index), column "
+            #expect(text.contains(line), "\(text)")
+        }
+    }
+
     /// The error of a daemon that does not start, which its check has too.
     private func refusal(in scratch: Scratch, listen: String = "") throws -> String {
         var setup = Setup(more: "users: \"$DIR/users\",")
