@@ -9,6 +9,9 @@ enum BulkSubcommands {
         .thread, .selector, .key, .older, .newer, .reason,
     ]
 
+    /// The meaning of `--key` where it chooses jobs.
+    static let keyFilter = "only jobs of this key"
+
     static var all: [Subcommand] {
         [
             Subcommand(
@@ -19,11 +22,13 @@ enum BulkSubcommands {
                     --dry-run, which only counts. Later jobs are not meant. Without --state,
                     cancel is for jobs that have not begun; retry and drop are for failed ones.
                     """,
-                wordCount: 1...1, options: filters + [.state, .limit, .dryRun, .yes], run: bulk),
+                wordCount: 1...1, options: filters + [.state, .limit, .dryRun, .yes],
+                summaries: [.key: keyFilter, .limit: "at most so many, all if not given"],
+                run: bulk),
             Subcommand(
                 name: "failures", arguments: "",
                 summary: "The failed jobs, grouped by selector and reason.",
-                wordCount: 0...0, options: filters, run: failures),
+                wordCount: 0...0, options: filters, summaries: [.key: keyFilter], run: failures),
         ]
     }
 

@@ -51,7 +51,7 @@ enum JobSubcommands {
                 options: [
                     .thread, .state, .limit, .oldest, .before, .after, .selector, .key, .older,
                     .newer, .failures,
-                ], run: jobs),
+                ], summaries: [.key: BulkSubcommands.keyFilter], run: jobs),
             Subcommand(
                 name: "buffer", arguments: "THREAD SELECTOR [PAYLOAD | -]",
                 summary: "Collects a job for a thread without waking it; prints its number.",

@@ -169,7 +169,7 @@ enum Option: String, CaseIterable {
         case .missed: "what becomes of missed runs: one for all of them if not given"
         case .overlap:
             "while a job has not ended: at most one waits (if not given), none or each is made"
-        case .key: "keep its order with the jobs of this key; jobs: only those"
+        case .key: "keep its order with the jobs of this key"
         case .unique: "hand it in once: the job of this name if there is one already"
         case .again: "with --unique: a new job if the one of this name has ended or was dropped"
         case .uniqueFor: "with --unique: how long the name is in force, at most 365d"
@@ -184,8 +184,8 @@ enum Option: String, CaseIterable {
         case .all: "all failed jobs of this selector"
         case .thread: "only jobs for this thread or pool"
         case .state:
-            "only jobs that are delayed, buffered, waiting, running, done, failed, cancelled or "
-                + "expired"
+            "only jobs that are delayed, buffered, waiting, running, stuck, done, failed, "
+                + "cancelled or expired"
         case .limit: "at most so many, 100 if not given"
         case .oldest: "the oldest jobs first"
         case .before: "only jobs with smaller numbers: for the next page, the last one's"

@@ -116,6 +116,27 @@ struct `workerctl's words` {
         }
     }
 
+    @Test func `help says how each command means an option`() throws {
+        func line(_ option: String, of command: String) throws -> String? {
+            try CommandLineRun(["help", command]).text.split(separator: "\n")
+                .first { $0.hasPrefix("  \(option) ") }.map(String.init)
+        }
+        for command in ["jobs", "bulk", "failures"] {
+            #expect(try line("--key", of: command)?.hasSuffix("  only jobs of this key") == true)
+        }
+        #expect(try line("--key", of: "perform")?.contains("keep its order") == true)
+        #expect(try line("--limit", of: "jobs")?.contains("100 if not given") == true)
+        #expect(try line("--limit", of: "bulk")?.contains("all if not given") == true)
+        let refused = try CommandLineRun(["jobs", "--state", "none"]).errors
+        let list = try #require(refused.firstRange(of: "one of ")?.upperBound)
+        let states = refused[list...].prefix { $0 != "'" }.split(separator: ", ").dropLast()
+        #expect(states.contains("stuck"))
+        for command in ["jobs", "bulk"] {
+            let words = try line("--state", of: command) ?? ""
+            for state in states { #expect(words.contains(state), "\(command) --state \(state)") }
+        }
+    }
+
     @Test func `--payload-file is another name of --file`() throws {
         let daemon = try TestDaemon()
         let file = try daemon.scratch.write(Array("from a file".utf8), to: "payload")
