@@ -152,7 +152,7 @@ enum Option: String, CaseIterable {
         case .tlsName: "the name in the daemon's certificate; the host of --tcp if not given"
         case .user: "a user of the daemon's users file; --password-file has its secret"
         case .passwordFile: "the file whose first line is the password for --tcp or of --user"
-        case .json: "print one JSON document"
+        case .json: "print one JSON document; observe, wait, --each and --lines: one on each line"
         case .help: "print what a command does"
         case .version: "print the version"
         case .wait: "wait for the job's end, at most so long if a time is given"
