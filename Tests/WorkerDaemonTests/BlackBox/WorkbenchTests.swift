@@ -130,7 +130,10 @@ private struct Table {
     /// Expects figures in all rows, and that the last line counts the judgements above it.
     func expectSound() {
         #expect(!rows.isEmpty)
-        for row in rows { #expect(row.ours.first?.isNumber == true, "\(row)") }
+        // Memory may be less than before.
+        for row in rows {
+            #expect(row.ours.drop { $0 == "-" }.first?.isNumber == true, "\(row)")
+        }
         let judged = rows.compactMap(\.isReached)
         #expect(summary == "\(judged.count { $0 }) of \(judged.count) goals reached")
     }
