@@ -1,6 +1,9 @@
 """The promises of a fleet, checked against the ledger of the programs and the database's rows."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
+
+from nodes import RESULTS_MAX
 
 # The clock of the ledger has steps of 10 ms.
 STEP = 0.02
@@ -29,7 +32,7 @@ class Row:
             int(words[0]), words[1], words[2], words[3])
         self.attempt = int(words[4])
         self.due_at = int(words[5]) if words[5] else None
-        self.result = words[6]
+        self.result, self.is_named, self.at = words[6], words[7] == "t", float(words[8])
 
 
 def read_ledger(path):
@@ -58,8 +61,8 @@ def read_ledger(path):
 def read_rows(server):
     rows = [Row(words) for words in server.sql(
         "SELECT id, split_part(thread, '#', 1), selector, (ARRAY['done', 'failed', 'timed out', 'cancelled',"
-        " 'expired'])[outcome], attempt, due_at, replace(encode(coalesce(result, ''), 'escape'), E'\\n', ' ')"
-        " FROM workerd.ended ORDER BY id")]
+        " 'expired'])[outcome], attempt, due_at, replace(encode(coalesce(result, ''), 'escape'), E'\\n', ' '),"
+        " is_named, at FROM public.ended_jobs ORDER BY id")]
     return rows, server.sql("SELECT id, thread, selector, held, attempt FROM workerd.jobs")
 
 
@@ -72,6 +75,8 @@ class Checks:
         self.probes = probes
         self.rows = {row.job: row for row in rows}
         self.faults, self.counts = [], defaultdict(int)
+        if len(self.rows) < len(rows):
+            self.fault("%d jobs have ended twice" % (len(rows) - len(self.rows)))
         self.runs_of = defaultdict(list)
         for run in runs:
             self.runs_of[run.job].append(run)
@@ -98,6 +103,7 @@ class Checks:
         self.check_schedules()
         self.check_cancelled()
         self.check_told()
+        self.check_forgotten()
         self.count_overlaps()
         return self.faults
 
@@ -303,6 +309,24 @@ class Checks:
                     else:
                         self.fault("DONE of attempt %d of job %d was OK, and attempt %d is %s" % (
                             attempt, job, row.attempt, row.outcome))
+
+    def check_forgotten(self):
+        """Clients get NOJOB only of jobs behind which enough others have ended."""
+        ends = sorted(row.at for row in self.rows.values() if not row.is_named)
+        for job, order, said_at in self.book.told_unknown:
+            self.counts["jobs asked for too late"] += 1
+            row = self.rows.get(job)
+            if row is None or row.at > said_at:
+                self.fault("a client got NOJOB of job %d (%s), which had not ended" % (
+                    job, order.token))
+            elif row.is_named:
+                self.fault("a client got NOJOB of job %d, which has the name %s" % (
+                    job, order.token))
+            else:
+                later = bisect_left(ends, said_at) - bisect_right(ends, row.at)
+                if later < RESULTS_MAX:
+                    self.fault("a client got NOJOB of job %d (%s) when %d others had ended since" % (
+                        job, order.token, later))
 
     def count_overlaps(self):
         """Counts programs of one job, or of one thread, that lived at the same time."""

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import defaultdict
 
-from nodes import Fleet, await_rest, until
+from nodes import RESULTS_MAX, Fleet, await_rest, until
 from checks import Checks, read_ledger, read_rows
 from load import (Book, Crowd, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
 from resp import Refused, sizes_of, verdict
@@ -366,6 +366,20 @@ def settled(fleet, book, chance):
     until("all jobs end", 180, is_done)
 
 
+def check_limits(fleet):
+    """Notes if the nodes keep more results than they may."""
+    limit = RESULTS_MAX * (len(fleet.nodes) if fleet.server.shares else 1)
+
+    def is_within():
+        count = int(fleet.server.sql(
+            "SELECT count(*) FROM workerd.ended WHERE kept_until IS NULL AND payload IS NULL")[0][0])
+        return count <= limit + 10
+    try:
+        until("results are dropped", 20, is_within)
+    except TimeoutError:
+        fleet.faults.append("more than %d results are kept" % limit)
+
+
 def idle_statements(fleet):
     """The statements that each node sends in a second while there is nothing to do."""
     server = fleet.server
@@ -444,6 +458,7 @@ def main(binary, seconds, seed, shares, wanted):
     threading.excepthook = lambda fault: book.faults.append(repr(fault.exc_value))
     try:
         faults = play(fleet, book, seconds, seed, wanted)
+        check_limits(fleet)
         idle = idle_statements(fleet)
         problems, counts = check(fleet, book)
         for node in fleet.nodes:

@@ -5,7 +5,7 @@ import random
 import re
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 
 from resp import Refused, command
 
@@ -13,6 +13,8 @@ from resp import Refused, command
 PASSING = {"BUSY", "SHUTTINGDOWN", "NOAUTH"}
 # So many jobs may wait before clients are held back.
 WAITING_MAX = 150
+# The seconds after which an answer no longer comes, and the length of a long result in bytes.
+PATIENCE, LONG = 60, 100_000
 SCHEDULES = {"tick": ("EVERY", 250, "MISSED", "all"), "cron": ("CRON", "* * * * * *")}
 
 
@@ -63,6 +65,8 @@ class Book:
         self.faults = []
         # Ends that were told: by WAIT with the result, and to workers by OK to a DONE.
         self.told_results, self.told_ends = [], []
+        # Jobs of which a command said NOJOB, and when.
+        self.told_unknown = []
         self.over, self.full = threading.Event(), threading.Event()
         # Whether nothing harms the nodes, and has not for a while: then no command may be refused.
         self.is_calm = False
@@ -89,6 +93,13 @@ class Book:
             self.refuse(reply)
         return None
 
+    def refuse_about(self, number, order, refusal):
+        """A refusal of a command about a job that was accepted."""
+        if str(refusal).startswith("NOJOB"):
+            self.told_unknown.append((number, order, time.time()))
+        else:
+            self.refuse(refusal)
+
     def refuse(self, refusal):
         self.refusals += 1
         self.reasons[re.sub(r"\d+", "N", str(refusal))] += 1
@@ -108,6 +119,8 @@ class Submitter(threading.Thread):
         self.chance = random.Random(seed)
         self.count = 0
         self.recent, self.named = [], []
+        # The latest jobs, some of which ended long ago.
+        self.accepted = deque(maxlen=600)
         # Set when a burst has had some answers.
         self.is_answered = threading.Event()
 
@@ -129,7 +142,9 @@ class Submitter(threading.Thread):
                 self.book.refuse(refusal)
                 client = None
                 time.sleep(0.05)
-            except OSError:
+            except OSError as error:
+                if isinstance(error, TimeoutError):
+                    self.book.faults.append("a client of %d s has no answer" % PATIENCE)
                 client = None
                 time.sleep(0.05)
 
@@ -139,6 +154,10 @@ class Submitter(threading.Thread):
             self.cancel(client)
         elif kind < 0.25:
             self.wait(client)
+        elif kind < 0.3:
+            self.wait_unread(client)
+        elif kind < 0.4 and self.accepted:
+            self.ask(client)
         else:
             self.submit(client)
 
@@ -209,6 +228,7 @@ class Submitter(threading.Thread):
                     self.is_answered.set()
                 if number := self.book.note(order, reply):
                     self.recent.append((number, order))
+                    self.accepted.append((number, order))
             del self.recent[:-50]
         finally:
             for order in orders[answered:]:
@@ -217,13 +237,31 @@ class Submitter(threading.Thread):
     def wait(self, client):
         """Waits for a result."""
         order = self.order(is_waited_for=True)
+        client.socket.sendall(command(*order.words(("WAIT", 3000))))
+        self.read_result(client, order)
+
+    def wait_unread(self, client):
+        """Waits for some results, and begins to read when there are megabytes of them."""
+        orders = [self.order(1) for _ in range(self.chance.randrange(2, 12))]
+        for order in orders:
+            if order.selector == "echo" and self.chance.random() < 0.5:
+                order.payload += " " + "x" * LONG
+        client.socket.sendall(b"".join(command(*o.words(("WAIT", 3000))) for o in orders))
+        time.sleep(self.chance.random() * 1.5)
+        for place, order in enumerate(orders):
+            try:
+                self.read_result(client, order)
+            except OSError:
+                for order in orders[place:]:
+                    order.is_unknown = True
+                raise
+
+    def read_result(self, client, order):
+        """Reads the answer to a PERFORM with WAIT."""
         try:
-            result = client.call(*order.words(("WAIT", 3000)))
+            result = client.reply()
             order.is_answered = True
-            if order.selector != "echo":
-                self.book.told_results.append((order.token, int(result.split()[1])))
-            elif result.decode() != order.token:
-                self.book.faults.append("%s has the result %s" % (order.token, result))
+            self.check_result(result, order)
         except OSError:
             order.is_unknown = True
             raise
@@ -236,6 +274,25 @@ class Submitter(threading.Thread):
             else:
                 self.book.note(order, refusal)
 
+    def check_result(self, result, order):
+        if order.selector != "echo":
+            self.book.told_results.append((order.token, int(result.split()[1])))
+        if result.decode() != order.payload if order.selector == "echo" else (
+                result.split()[0].decode() != order.token):
+            self.book.faults.append("%s has the result %s" % (order.token, result[:80]))
+
+    def ask(self, client):
+        """Asks for the result of an earlier job, which may not have ended yet or be forgotten."""
+        number, order = self.chance.choice(self.accepted)
+        try:
+            result = client.call("RESULT", number, *self.chance.choice([(), ("WAIT", 3000)]))
+            if result is not None:
+                self.check_result(result, order)
+        except Refused as refusal:
+            is_end = str(refusal).startswith("CANCELLED") and order.may_be_cancelled
+            if not is_end and not str(refusal).startswith("TIMEOUT job %d has not" % number):
+                self.book.refuse_about(number, order, refusal)
+
     def cancel(self, client):
         # A delayed one has mostly not begun.
         delayed = [pair for pair in self.recent if pair[1].delay and not pair[1].cancelled]
@@ -244,7 +301,7 @@ class Submitter(threading.Thread):
         try:
             answer = client.call("CANCEL", number).decode()
         except Refused as refusal:
-            return self.book.refuse(refusal)
+            return self.book.refuse_about(number, order, refusal)
         if answer in ("cancelled", "requested") and order.cancelled is None:
             order.cancelled, order.cancelled_at = answer, uptime()
 

@@ -15,6 +15,8 @@ PASSWORD = "fleet"
 NAMES = ("a", "b", "c")
 # By how many seconds the clocks of nodes are ahead, where they can be.
 AHEAD = {"a": 0, "b": 3660, "c": -3660}
+# The results that each node keeps: few, so that jobs are dropped all the time.
+RESULTS_MAX = 400
 # The first numbers of the advisory locks of the seat and of nodes.
 SEAT_CLASS, NODE_CLASS = 0x776B7264, 0x776B6E64
 
@@ -29,7 +31,24 @@ CONFIGURATION = """
     work: { program: ["%(work)s"], environment: { LEDGER: "%(ledger)s", NODE: "%(name)s" } },
     serve: { worker: true, lease: "3s", lost: 1000, leaseAfterRestart: "5s" },
   },
-  limits: { retainedResults: 10000000, retainedBytes: "1GB", retainedFor: "24h" } }
+  limits: { retainedResults: %(results)d, retainedBytes: "1GB", retainedFor: "24h" } }
+"""
+
+# A table of the test with all jobs that have ended, also those that nodes have dropped since.
+COPIES = """
+CREATE TABLE public.ended_jobs (
+    id bigint, thread text, selector text, outcome smallint, attempt integer, due_at bigint,
+    result bytea, is_named boolean, at double precision);
+CREATE FUNCTION public.copy_ended() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO public.ended_jobs
+        SELECT id, thread, selector, outcome, attempt, due_at,
+            substring(result FOR 200), kept_until IS NOT NULL,
+            extract(epoch FROM clock_timestamp())
+        FROM fresh;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER copies AFTER INSERT ON workerd.ended REFERENCING NEW TABLE AS fresh
+    FOR EACH STATEMENT EXECUTE FUNCTION public.copy_ended();
 """
 
 
@@ -170,6 +189,7 @@ class Node:
                 "at": self.at, "host": host, "port": 7711, "store": store, "name": name,
                 "ledger": ledger, "shares": ", sharesThreads: true" if shares else "",
                 "slots": ", slots: 4" if shares and not self.older else "",
+                "results": RESULTS_MAX,
                 "work": os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")})
 
     def start(self):
@@ -246,6 +266,7 @@ class Fleet:
             node.start()
         try:
             self.settle()
+            self.server.sql(COPIES)
         except OSError:
             self.end()
             raise
