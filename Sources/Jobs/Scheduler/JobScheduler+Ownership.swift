@@ -41,7 +41,7 @@ struct Releases {
     mutating func add(_ thread: String, keepsNew: Bool) {
         latest += 1
         threads[thread] = latest
-        if keepsNew { kept.insert(thread) }
+        if keepsNew { kept.insert(thread) } else { kept.remove(thread) }
     }
 
     /// A thread is owned again.
@@ -241,6 +241,23 @@ extension JobScheduler {
         return readiness
     }
 
+    /// Has a thread, a pool or a slot begin nothing more if it can pass to another scheduler.
+    ///
+    /// Then none of its jobs runs, and `release` is answered at once.
+    ///
+    /// - Complexity: O(jobs in memory).
+    package mutating func prepareToPass(_ unit: String) -> PassingReadiness {
+        let readiness = readiness(toPass: unit)
+        guard readiness == .ready, let group = served.group(ofUnit: unit),
+            !group.drained.contains(unit)
+        else { return readiness }
+        // A job that is offered may begin at any moment, until it is withdrawn.
+        drain(unit)
+        let afterDrain = self.readiness(toPass: unit)
+        if afterDrain != .ready { endDrain(of: unit) }
+        return afterDrain
+    }
+
     /// The jobs that wait for the threads of a spread pool, and those of its slots that can pass to
     /// another scheduler unnoticed once their running jobs have ended.
     ///
@@ -293,6 +310,8 @@ extension JobScheduler {
     package mutating func forgetJobs(of unit: String) {
         guard let group = served.group(ofUnit: unit) else { return }
         group.drained.remove(unit)
+        // The unit's jobs have left memory; the entries have payloads yet.
+        group.suspended.removeAll { !isSuspended($0) }
         for thread in group.names(ofUnit: unit) { served.releases.forget(thread) }
         var failed: [JobID] = []
         book.forEach { job in

@@ -288,10 +288,13 @@ extension JobScheduler {
         offerSuspended(of: group)
     }
 
+    /// Whether a job that was suspended still waits to be offered again.
+    func isSuspended(_ job: JobEntry) -> Bool {
+        if case .suspended = job.place { book.active(job.id) === job } else { false }
+    }
+
     private mutating func offerSuspended(of group: ThreadGroup) {
-        let jobs = group.suspended.filter { job in
-            if case .suspended = job.place { book.active(job.id) === job } else { false }
-        }
+        let jobs = group.suspended.filter { isSuspended($0) }
         group.suspended = []
         for job in jobs { forgetOffers(of: job) }
         for job in jobs.sorted(by: { $0.turn < $1.turn }) { offerOrHoldUp(job) }

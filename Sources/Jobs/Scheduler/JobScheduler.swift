@@ -250,6 +250,9 @@ package struct JobScheduler: ~Copyable {
                     + "\(queue.window.extent), delayed to \(queue.delayed.horizon)")
         }
         for group in served.groups {
+            precondition(
+                group.isSuspended || !group.drained.isEmpty || group.suspended.isEmpty,
+                "group \(group.name) keeps \(group.suspended.count) suspended jobs for nothing")
             let counted = kept[group.index] ?? (0, 0)
             precondition(
                 counted.kept == group.keptBackCount && counted.heldUp == group.heldUpCount

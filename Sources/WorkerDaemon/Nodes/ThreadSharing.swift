@@ -220,13 +220,14 @@ final class ThreadSharing {
             }
         case .give(let move):
             guard open.contains(move.thread), !moving.contains(move.thread) else { return }
-            guard !isStopped(move.thread), driver.changes.areDone,
-                !driver.exchange.hasOwner(ofThreadIn: move.thread)
+            guard !isStopped(move.thread), !driver.exchange.hasOwner(ofThreadIn: move.thread)
             else { return endDrain(of: move.thread) }
-            let readiness = driver.scheduler.readiness(toPass: move.thread)
-            guard readiness == .ready, schedules.isIdle(of: move.thread) else {
-                return drain(move.thread, while: readiness)
+            // Another thread may be on its way here.
+            guard driver.changes.areDone, schedules.isIdle(of: move.thread) else {
+                return drain(move.thread, while: .commanded)
             }
+            let readiness = driver.input { $0.prepareToPass(move.thread) }
+            guard readiness == .ready else { return drain(move.thread, while: readiness) }
             moving.insert(move.thread)
             drains.leave(move.thread)
             give(move)

@@ -190,6 +190,30 @@ import Testing
         #expect(driver.scheduler.takeFaults() == [])
     }
 
+    /// A job that is offered to a worker thread may begin at any moment.
+    @Test func `begins nothing once it is to pass`() throws {
+        submit(3)
+        let first = try #require(driver.begin(on: "one"))
+        #expect(driver.input { $0.prepareToPass("one") } == .running)
+        driver.end(first, .done([]))
+        driver.hear()
+        #expect(try runNext().number == 2)
+        #expect(driver.input { $0.prepareToPass("one") } == .ready)
+        #expect(driver.begin(on: "one") == nil)
+        driver.input { $0.release("one", reply(2)) }
+        settle()
+        #expect(answers.all[2]?.told == "done")
+    }
+
+    /// New jobs of it are another scheduler's from then on.
+    @Test func `refuses new jobs if it was to come back before`() throws {
+        driver.input { $0.release("one", keepsNew: true, reply(2)) }
+        driver.input { $0.release("one", reply(3)) }
+        driver.input { $0.perform(JobRequest(thread: "one", selector: "echo"), reply(4)) }
+        settle()
+        #expect(answers.all[4]?.told == "thread one belongs to another workerd")
+    }
+
     @Test func `leaves its drained jobs to the next scheduler`() throws {
         submit(2)
         driver.input { $0.drain("one") }
@@ -198,6 +222,7 @@ import Testing
         settle()
         #expect(answers.all[2]?.told == "done")
         #expect(parkedCount == 0)
+        driver.scheduler.checkInvariants()
         // It may come back: then it is drained no more.
         driver.input { $0.claim("one", reply(3)) }
         settle()

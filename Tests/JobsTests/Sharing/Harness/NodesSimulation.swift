@@ -258,9 +258,14 @@ final class NodesSimulation {
         where names.contains(job.details.slot) && !job.isStored {
             fail("\(name) is given away by \(node.name) with job \(job.id) in memory only")
         }
-        if driver.groups.flatMap(\.queue).contains(where: { names.contains($0.job.details.slot) }) {
-            count("given busy")
+        // It was withdrawn just before.
+        if let job = driver.groups.flatMap(\.queue).first(where: {
+            names.contains($0.job.details.slot)
+        }) {
+            fail("\(name) is given away by \(node.name), and job \(job.id) may begin")
         }
+        let jobs = driver.scheduler.book.activeJobs
+        if jobs.contains(where: { names.contains($0.details.slot) }) { count("given busy") }
         count("given idle")
     }
 

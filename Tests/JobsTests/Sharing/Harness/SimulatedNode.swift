@@ -238,13 +238,13 @@ final class SimulatedNode {
             whenTaking(move.from)
         case .give(let move):
             guard open.contains(move.thread), !moving.contains(move.thread) else { return }
-            let readiness = driver.scheduler.readiness(toPass: move.thread)
+            guard !awaitedSchedules.contains(where: { schedules[$0]?.thread == move.thread })
+            else { return drain(move.thread, while: .commanded) }
+            let readiness = driver.input { $0.prepareToPass(move.thread) }
             guard fault == .givesBusyThreads || readiness == .ready else {
                 return drain(move.thread, while: readiness)
             }
-            guard !awaitedSchedules.contains(where: { schedules[$0]?.thread == move.thread }),
-                moving.insert(move.thread).inserted
-            else { return }
+            moving.insert(move.thread)
             drained[move.thread] = nil
             whenGiving(move.thread)
             open.remove(move.thread)
