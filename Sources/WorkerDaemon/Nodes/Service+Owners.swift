@@ -17,7 +17,10 @@ extension Service {
             guard let owners else { return }
             recentOwnThread = []
             let nodes = owners.others
-            for session in Array(sessions.values) { session.links?.ownersChanged(nodes) }
+            let missing = owners.missing
+            for session in Array(sessions.values) {
+                session.links?.ownersChanged(nodes, missing: missing)
+            }
             driver.live?.touched()
             linkWatch?.nodesChanged(nodes)
         }

@@ -267,8 +267,11 @@ final class SessionLinks {
     }
 
     /// Owners or nodes have changed: links to nodes that work no longer end.
-    func ownersChanged(_ nodes: [StoreNode]) {
-        for link in links.values where !nodes.contains(where: { $0.id == link.node.id }) {
+    ///
+    /// - Parameter missing: the nodes that may soon work again.
+    func ownersChanged(_ nodes: [StoreNode], missing: [StoreNode] = []) {
+        for link in links.values
+        where !(nodes + missing).contains(where: { $0.id == link.node.id }) {
             link.fail("the node works no longer")
         }
         faults = faults.filter { fault in nodes.contains { $0.id == fault.key } }

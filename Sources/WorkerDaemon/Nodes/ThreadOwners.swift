@@ -47,7 +47,11 @@ protocol ThreadOwners: AnyObject {
     /// The other nodes that live and work, in any order.
     var others: [StoreNode] { get }
 
-    /// The threads, pools and slots in the configurations of this node and the others.
+    /// The nodes that worked a moment ago and may soon work again, in any order.
+    var missing: [StoreNode] { get }
+
+    /// The threads, pools and slots in the configurations of this node, the others and the missing
+    /// ones.
     var known: KnownThreads { get }
 
     /// The threads, pools and slots whose commands are executed here.

@@ -32,6 +32,7 @@ final class ThreadSharing {
     private var plan: SharingPlan
     /// The daemons at the latest look.
     private(set) var nodes = StoreNodes()
+    private var missingNodes = MissingNodes()
     private(set) var known: KnownThreads
     /// The names of the threads, pools and slots in this node's configuration.
     private let own: Set<String>
@@ -140,7 +141,9 @@ final class ThreadSharing {
         guard !isClosed, case .success(let nodes?) = result, let places = nodes.places else {
             return
         }
-        let isChanged = self.nodes.withoutWishes != nodes.withoutWishes
+        let areMissing = missingNodes.look(
+            nodes.all, after: self.nodes.all, at: driver.loop.now)
+        let isChanged = areMissing || self.nodes.withoutWishes != nodes.withoutWishes
         if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
             schedules.forgetPassed()
         }
@@ -179,7 +182,7 @@ final class ThreadSharing {
     }
 
     private func learnThreads() {
-        let names = nodes.all.reduce(into: own) { $0.formUnion($1.threads) }
+        let names = (nodes.all + missing).reduce(into: own) { $0.formUnion($1.threads) }
         if names != known.names { known = KnownThreads(names) }
     }
 
@@ -382,6 +385,8 @@ extension ThreadSharing: ThreadOwners {
     var recentGivers: [Int64: Instant] { handovers.givers }
 
     var others: [StoreNode] { nodes.all.filter { $0.seat != nil && $0.seat != seat } }
+
+    var missing: [StoreNode] { missingNodes.all }
 
     var forsakenJobCounts: [String: Int] { forsaken.counts }
 

@@ -20,6 +20,7 @@ final class TestOwners: ThreadOwners {
     let linkSecret: String
     var isLinkSecretKnown = true
     var others: [StoreNode] = []
+    var missing: [StoreNode] = []
     var known: KnownThreads { KnownThreads(Set(owners.keys)) }
     var forsakenJobCounts: [String: Int] = [:]
     let wanted: [String] = []
@@ -260,9 +261,22 @@ final class LinkedNodes {
     }
 
     /// Has all nodes forget a node, as after its end.
-    func forget(_ index: Int) throws {
+    ///
+    /// - Parameter isMissing: whether it may soon work again.
+    func forget(_ index: Int, isMissing: Bool = false) throws {
         try change { nodes, other in
-            if other != index { nodes[other].owners.others.removeAll { $0.id == Int64(index) } }
+            guard other != index else { return }
+            nodes[other].owners.others.removeAll { $0.id == Int64(index) }
+            nodes[other].owners.missing = isMissing ? [nodes[index].own] : []
+        }
+    }
+
+    /// A node that was missing works again.
+    func remember(_ index: Int) throws {
+        try change { nodes, other in
+            guard other != index else { return }
+            nodes[other].owners.others.append(nodes[index].own)
+            nodes[other].owners.missing = []
         }
     }
 
