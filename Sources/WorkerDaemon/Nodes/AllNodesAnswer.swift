@@ -27,8 +27,10 @@ final class AllNodesAnswer {
     private unowned let session: Session
     private unowned let service: Service
     private let owners: any ThreadOwners
-    /// When the nodes are asked no more.
-    private let end: Instant
+    /// When the nodes are asked no more; nil before the first try has failed.
+    ///
+    /// Earlier commands of the client may hold up the first try for long.
+    private var end: Instant?
     /// The sum of what earlier tries have done.
     private var doneCount = 0
 
@@ -43,7 +45,6 @@ final class AllNodesAnswer {
         self.service = service
         self.owners = owners
         slot = session.reserve()
-        end = session.loop.now.advanced(by: SessionLinks.patience)
         session.pauses.insert(.allNodes)
     }
 
@@ -122,7 +123,10 @@ final class AllNodesAnswer {
     // MARK: - The next try
 
     private func tryLater() {
-        guard session.loop.now < end else {
+        let now = session.loop.now
+        let end = end ?? now.advanced(by: SessionLinks.patience)
+        self.end = end
+        guard now < end else {
             let done = doneCount > 0 ? "; \(doneCount) are done" : ""
             return answer(
                 WireError(

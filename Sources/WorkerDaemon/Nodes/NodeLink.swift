@@ -75,8 +75,10 @@ final class NodeLink: SocketReader {
     private var userName: String
     /// The number of the connection at the other node.
     private var number = 0
-    /// Whether the client has watches or jobs at the other node, which end with the link.
-    var isStateful = false
+    /// Whether the client has watches at the other node, and whether it has taken jobs there: both
+    /// end with the link.
+    var hasWatches = false
+    var hasJobs = false
     /// Whether a part of an answer is overdue: no other one is asked for.
     private(set) var isLate = false
     private var isFlushScheduled = false
@@ -191,7 +193,7 @@ final class NodeLink: SocketReader {
         tell(session.user.name)
         guard version != session.version else { return }
         version = session.version
-        if version == .two { isStateful = false }
+        if version == .two { hasWatches = false }
         CommandWriter.write(["HELLO", .integer(version.rawValue)], to: &output.tail)
         owe(.own)
     }
@@ -287,7 +289,7 @@ final class NodeLink: SocketReader {
 
     /// The other node does not serve the client's user, and has executed nothing behind LINK.
     private func refuse(_ reply: RESPValue) {
-        let (left, links) = (owed, links)
+        let (left, links, isMissed) = (owed, links, hasWatches || hasJobs)
         owed.removeAll()
         close()
         links?.linkEnded(self)
@@ -297,6 +299,9 @@ final class NodeLink: SocketReader {
             case .wait(_, let take), .part(_, _, let take): take(reply)
             case .own: break
             }
+        }
+        if isMissed {
+            links?.breakOff("node \(node.name) serves its user no more, with watches or jobs there")
         }
     }
 
@@ -328,7 +333,7 @@ final class NodeLink: SocketReader {
     func fail(_ reason: String) {
         guard state != .closed else { return }
         let wasOpening = state == .opening
-        let isMissed = !wasOpening && (isStateful || owesAnswers)
+        let isMissed = !wasOpening && (hasWatches || hasJobs || owesAnswers)
         let links = links
         close()
         guard let links else { return }

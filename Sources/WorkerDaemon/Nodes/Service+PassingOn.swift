@@ -77,7 +77,9 @@ extension Service {
                 throw WireError(JobError.unknownThread(name))
             }
             let way = way(toThread: name, owners)
-            if case .here = way, owners.owner(of: ThreadGroup.name(of: name)) == .here {
+            // Clients may not name a slot.
+            let isSlot = PoolSlot.isOne(name)
+            if case .here = way, !isSlot, owners.owner(of: ThreadGroup.name(of: name)) == .here {
                 recentOwnThread = command.bytes(at: place)
             }
             return way
@@ -240,7 +242,8 @@ extension Service {
         let isLogged = found.access.mayBeLogged
         if isLogged { noteOperation(command, found, session) }
         let takesJobs = found.name == "take" || found.name == "done" && command.count > 4
-        if takesJobs || found.name == "observe" { link.isStateful = true }
+        if takesJobs { link.hasJobs = true }
+        if found.name == "observe" { link.hasWatches = true }
         let slot = session.reserve()
         links.send(
             command, over: link,
@@ -342,7 +345,7 @@ extension Service {
                 merge.merge($0, of: links.map(\.node), command, self, session.user)
             }
         case .unwatch:
-            let links = session.links?.open.filter(\.isStateful) ?? []
+            let links = session.links?.open.filter(\.hasWatches) ?? []
             gather([(nil, command)] + links.map { ($0, command) }, session, RESPValue.sum(of:))
         case .watch: try watch(command, session, owners)
         case .take(let start):

@@ -12,6 +12,8 @@ final class TakeRound {
     private unowned let session: Session
     private unowned let service: Service
     private let nodes: Set<Int64>
+    /// The nodes that were asked.
+    private var asked: Set<Int64> = []
     private let isAfterEnd: Bool
     /// The worker's user: the connection may have another one when a job is to go back.
     private let user: User
@@ -39,13 +41,14 @@ final class TakeRound {
         user = session.user
     }
 
-    /// Whether a node was asked for a job, or was there to be asked.
-    func hasAsked(_ node: StoreNode) -> Bool { nodes.contains(node.id) }
+    /// Whether a node was asked for a job.
+    func hasAsked(_ node: StoreNode) -> Bool { asked.contains(node.id) }
 
     /// Asks this node and those of the links.
     func begin(_ take: Command, _ links: SessionLinks) {
         links.round = self
         for link in links.open {
+            asked.insert(link.node.id)
             waiting[link.node.id] = link
             links.send(
                 take, over: link,
@@ -58,6 +61,8 @@ final class TakeRound {
             waitsHere = false
             answered(value, by: nil)
         }
+        // A link may have ended while the end of the worker's last job was being kept.
+        if !nodes.isSubset(of: asked) { end() }
     }
 
     /// Ends the TAKEs that wait.
@@ -74,7 +79,7 @@ final class TakeRound {
                 giveBack(value, to: link)
             } else {
                 isAnswered = true
-                link?.isStateful = true
+                link?.hasJobs = true
                 noteThread(of: value)
                 session.fill(slot, with: value)
             }

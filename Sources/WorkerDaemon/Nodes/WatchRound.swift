@@ -60,7 +60,7 @@ final class WatchRound {
             }
         }
         for (place, part) in parts.enumerated() {
-            part.link.isStateful = true
+            part.link.hasWatches = true
             send(LinkCommands.unwatched(part.ids), over: part.link) { [self] answer in
                 // A node of an earlier version does not tell.
                 let numbers = (answer.elements ?? []).compactMap(\.integer)

@@ -1,6 +1,7 @@
 // Commands for all threads while a thread is on its way from one node to another one.
 
 import Jobs
+import Kernel
 import RESP
 import Support
 import Testing
@@ -115,6 +116,25 @@ import Testing
             // None was dropped.
             try nodes.own(["one": 1])
             #expect(try client.call("DROP", "ALL", "fail") == .integer(3))
+        }
+    }
+
+    /// The time begins when it is executed, not when it has come.
+    @Test(.timeLimit(.minutes(2)))
+    func `is not refused because an earlier command has waited for long`() throws {
+        try withFailedJobs { nodes, _ in
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "hold", "WAIT", "x")
+            try eventually("it has come") { try nodes.jobCount(1) == 2 }
+            try client.send("JOBS")
+            nodes.advance(by: .seconds(10))
+            try nodes.own(["one": 1], seenBy: [0])
+            nodes.gate.open()
+            #expect(try client.reply().text == "x")
+            nodes.advance(by: .milliseconds(50))
+            #expect(try client.isSilent())
+            try nodes.own(["one": 1])
+            #expect(try answer(client, nodes).elements?.count == 4)
         }
     }
 

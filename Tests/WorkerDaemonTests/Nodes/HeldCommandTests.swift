@@ -4,6 +4,7 @@
 import Jobs
 import Kernel
 import RESP
+import RunLoopsTesting
 import Support
 import Testing
 
@@ -333,5 +334,62 @@ import Testing
             try nodes.forget(1)
             #expect(try client.repliesUntilClosed().isEmpty)
         }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is none to a node that is missing for a moment`() throws {
+        try withLinkedNodes { nodes in
+            let client = try nodes.connect(0)
+            try client.send("PERFORM", "two", "hold", "WAIT", "x")
+            try eventually("it has come") { try nodes.jobCount(1) == 1 }
+            try nodes.forget(1, isMissing: true)
+            try nodes.remember(1)
+            nodes.gate.open()
+            #expect(try client.reply().text == "x")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `is one to a node that does not know the client's user, with watches there`() throws {
+        let user = User("ann", .all, seesPayloads: true, scope: .all)
+        try withLinkedNodes(users: [[user], []]) { nodes in
+            let client = try nodes.connect(0)
+            _ = try client.call("HELLO", 3)
+            let id = try client.perform("two", "hold", "x")
+            #expect(try client.call("OBSERVE", .integer(id)) == .integer(1))
+            try nodes.become("ann", 0)
+            try client.send("PERFORM", "two", "echo", "x")
+            let replies = try client.repliesUntilClosed()
+            #expect(replies.contains { $0.errorWord == "NOPERM" })
+        }
+    }
+}
+
+/// A moment at which all nodes but one have a session.
+@Suite struct `A missing node` {
+    private static func node(_ id: Int64) -> StoreNode {
+        StoreNode(
+            id: id, name: "n\(id)", commands: nil, requests: nil, startedAt: 0, serves: true)
+    }
+
+    @Test func `is kept for three seconds`() {
+        var missing = MissingNodes()
+        let start = ManualClock().now()
+        /// Whether others are missing than before.
+        func look(_ nodes: [Int64], after earlier: [Int64], _ milliseconds: Int) -> Bool {
+            missing.look(
+                nodes.map(Self.node), after: earlier.map(Self.node),
+                at: start.advanced(by: .milliseconds(milliseconds)))
+        }
+        #expect(!look([1, 2], after: [], 0))
+        #expect(look([1], after: [1, 2], 500))
+        #expect(missing.all.map(\.id) == [2])
+        #expect(!look([1], after: [1], 3_499))
+        #expect(look([1], after: [1], 3_500))
+        #expect(missing.all.isEmpty)
+        // One that comes back begins anew.
+        #expect(look([1], after: [1, 2], 4_000))
+        #expect(look([1, 2], after: [1], 4_500))
+        #expect(missing.all.isEmpty)
     }
 }
