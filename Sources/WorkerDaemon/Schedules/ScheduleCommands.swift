@@ -30,7 +30,7 @@ enum ScheduleCommands {
         try service.driver.checkWords(of: definition.request)
         let placed = service.driver.spread.placed(definition)
         let reply = session.reserve()
-        find(definition.name, service, session.user, reply) { _ in
+        find(definition.name, for: placed.request.thread, service, session.user, reply) { _ in
             service.schedules.add(placed, reply)
         }
         return nil
@@ -47,10 +47,11 @@ enum ScheduleCommands {
     /// Finds the schedule that a command changes, and refuses the command if the schedule makes
     /// jobs that the user may not touch.
     private static func find(
-        _ name: String, _ service: Service, _ user: User, _ reply: ReplyToken,
+        _ name: String, for thread: String? = nil, _ service: Service, _ user: User,
+        _ reply: ReplyToken,
         then body: @escaping (StoredSchedule?) -> Void
     ) {
-        service.schedules.find(name) { found in
+        service.schedules.find(name, for: thread) { found in
             do {
                 let present = try found.get()
                 if let present {

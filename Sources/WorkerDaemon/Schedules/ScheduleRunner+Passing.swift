@@ -54,13 +54,21 @@ extension ScheduleRunner {
 
     /// Finds the schedule of a name, whichever daemon follows it.
     ///
-    /// - Parameter body: gets nil if there is none; called at once if this daemon has all threads.
+    /// - Parameters:
+    ///   - thread: stays this daemon's meanwhile, for the schedule is to be given to it.
+    ///   - body: gets nil if there is none; called at once if this daemon has all threads.
     func find(
-        _ name: String, then body: @escaping (Result<StoredSchedule?, StoreFault>) -> Void
+        _ name: String, for thread: String? = nil,
+        then body: @escaping (Result<StoredSchedule?, StoreFault>) -> Void
     ) {
         let own = entries[name]?.record.stored
         guard driver.store.sharedSeat != nil else { return body(.success(own)) }
-        find([name]) { found in body(found.map { $0[name] ?? own }) }
+        if let thread { wanted[thread, default: 0] += 1 }
+        find([name]) { [self] found in
+            body(found.map { $0[name] ?? own })
+            guard let thread, let count = wanted[thread] else { return }
+            wanted[thread] = count > 1 ? count - 1 : nil
+        }
     }
 
     /// Finds schedules in the store.

@@ -121,6 +121,8 @@ final class ScheduleRunner {
     var isConfigured: (String) -> Bool = { _ in false }
     /// The threads of stored schedules that can't be followed, by the schedules' names.
     var unfollowed: [String: String] = [:]
+    /// How many commands that give a thread a schedule have not found the earlier one yet.
+    var wanted: [String: Int] = [:]
     /// The threads of schedules whose commits are awaited, by the schedules' names.
     var adding: [String: [String]] = [:]
     /// How many jobs of a schedule are on their way to the disk: it waits for them.
@@ -186,9 +188,11 @@ final class ScheduleRunner {
         setAlarm()
     }
 
-    /// Whether no job of the schedules of a thread or pool is on its way to the disk.
+    /// Whether no schedule of a thread or pool, and no job of one, is on its way to the disk.
     func isIdle(of group: String) -> Bool {
-        entries(of: group).allSatisfy { awaited[$0.definition.name] == nil }
+        let coming = [Array(wanted.keys)] + adding.values
+        return !coming.joined().contains { ThreadGroup.name(of: $0) == group }
+            && entries(of: group).allSatisfy { awaited[$0.definition.name] == nil }
     }
 
     /// Follows the schedules of a thread or pool no more: another daemon does.

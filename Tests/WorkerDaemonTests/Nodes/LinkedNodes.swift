@@ -115,6 +115,7 @@ final class LinkedNodes {
     let clock = ManualClock()
     /// Lets the jobs of selector `hold` end, once it is open.
     let gate = Latch()
+    private let store: (any JobStore)?
     private let io: WorkerThread
     private let room: Confined<Room>
     private let scratches: [Scratch]
@@ -127,10 +128,12 @@ final class LinkedNodes {
     ///   - users: the users of each node's users file; none without a file.
     ///   - tls: TLS of each node's door.
     ///   - watches: whether the nodes look after their links.
+    ///   - store: the store of the first node; nil for one that keeps nothing.
     init(
         _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
-        tls: [NodeTLS] = [], watches: Bool = false
+        tls: [NodeTLS] = [], watches: Bool = false, store: (any JobStore)? = nil
     ) throws {
+        self.store = store
         io = try WorkerThread(name: "io", poller: SystemPoller(clock: clock))
         room = try io.submitAndWait { @Sendable in
             Confined(Room(), to: ThreadRunLoop.current)
@@ -166,13 +169,13 @@ final class LinkedNodes {
             return job.text
         }
         let (configuration, handlers) = (daemon.configuration, daemon.handlers)
-        let (room, clock, log) = (room, clock, log)
+        let (room, clock, log, store) = (room, clock, log, store)
         let clocks = Clocks(loop: clock, wall: WallTime(on: clock, from: 1_800_000_000_000))
         try io.submitAndWait { @Sendable in
             let loop = ThreadRunLoop.current
             let groups = try configuration.threads.map { try WorkerGroup($0, clocks) }
             let service = try Service.assemble(
-                configuration, handlers, groups, NoStore(),
+                configuration, handlers, groups, (index == 0 ? store : nil) ?? NoStore(),
                 nextNumber: UInt64(1 + index * 1_000_000),
                 children: ChildRegistry(of: "linked", configuration.limits),
                 users: UserBook(users: users, password: Array("open sesame".utf8)),
@@ -445,10 +448,11 @@ final class LinkedNodes {
 /// Runs a test with nodes that work at the same time.
 func withLinkedNodes(
     _ count: Int = 2, limits: [String] = [], users: [[User]?] = [], http: Bool = false,
-    tls: [NodeTLS] = [], watches: Bool = false, _ body: (LinkedNodes) throws -> Void
+    tls: [NodeTLS] = [], watches: Bool = false, store: (any JobStore)? = nil,
+    _ body: (LinkedNodes) throws -> Void
 ) throws {
     let nodes = try LinkedNodes(
-        count, limits: limits, users: users, http: http, tls: tls, watches: watches)
+        count, limits: limits, users: users, http: http, tls: tls, watches: watches, store: store)
     defer { nodes.close() }
     try body(nodes)
 }

@@ -1,6 +1,8 @@
 // How long threads are drained that are to be given away.
 
 import Kernel
+import RESP
+import Support
 import Testing
 
 @testable import WorkerDaemon
@@ -37,5 +39,29 @@ import Testing
         drains.begin("one", at: at(14))
         #expect(!drains.isInVain("one", at: at(18)))
         #expect(drains.isInVain("one", at: at(19)))
+    }
+}
+
+@Suite struct `A thread that is given a schedule` {
+    @Test(.timeLimit(.minutes(2)))
+    func `stays until the schedule is kept`() throws {
+        let store = LateSchedules()
+        try withLinkedNodes(store: store) { nodes in
+            let client = try nodes.connect(0)
+            func isIdle(_ thread: String) throws -> Bool {
+                try nodes.figure(0) { $0.schedules.isIdle(of: thread) ? 1 : 0 } == 1
+            }
+            #expect(try isIdle("one"))
+            try client.send("SCHEDULE", "s", "EVERY", 3_600_000, "one", "echo", "x")
+            try eventually("the earlier one is looked for") { store.questionCount == 1 }
+            #expect(try !isIdle("one"))
+            store.answer()
+            #expect(try client.reply().text == "OK")
+            // Its progress is looked for.
+            try eventually("it is kept") { store.questionCount == 1 }
+            #expect(try !isIdle("one"))
+            store.answer()
+            try eventually("it is followed") { try isIdle("one") }
+        }
     }
 }
