@@ -280,7 +280,10 @@ final class ThreadSharing {
             moving.remove(name)
             return
         }
-        claim(names(of: name, group)[...], of: name)
+        let names = names(of: name, group)
+        // The claims read all that there is.
+        _ = driver.changes.takeStale(of: names)
+        claim(names[...], of: name)
     }
 
     /// Claims the queues of a group, one name after another; its own name is the first.
@@ -330,8 +333,18 @@ final class ThreadSharing {
             ThreadGroup.name(of: $0.definition.request.thread) == group
         }
         schedules.start(own, recovered: records)
+        claimStale(of: group)
         driver.exchange.match()
         whenChanged?()
+    }
+
+    /// Claims the queues of a thread anew whose claim was under way while the selectors changed.
+    private func claimStale(of unit: String) {
+        guard let group = group(ofUnit: unit) else { return }
+        for name in driver.changes.takeStale(of: names(of: unit, group)) {
+            driver.ask({ $0.release(name, keepsNew: true, $1) }, then: { _ in })
+            driver.claim(name) { _ in }
+        }
     }
 
     // MARK: - Going

@@ -10,6 +10,9 @@ internal import Wording
 internal import WorkerThreads
 
 extension SchedulerDriver {
+    /// The pause before a claim that the store could not answer is tried again.
+    private static let pauseBeforeClaim = Duration.seconds(1)
+
     /// All threads that may run something: also those of groups that go or have gone.
     var allGroups: [WorkerGroup] {
         groupsByIndex
@@ -54,6 +57,23 @@ extension SchedulerDriver {
         }
     }
 
+    /// Claims the stored jobs of a thread, until the store can answer.
+    ///
+    /// - Parameter then: told the answer of the scheduler; nil also if another daemon has the
+    ///   thread by now, which claims it itself.
+    func claim(_ thread: String, then: @escaping (JobError?) -> Void) {
+        ask({ $0.claim(thread, $1) }) { [unowned self] error in
+            guard case .storeFailed(let fault) = error else { return then(error) }
+            guard fault.kind != .foreignThread else { return then(nil) }
+            // It counts as a change until then: the thread is not given away meanwhile.
+            let reply = changes.reply { [unowned self] _ in claim(thread, then: then) }
+            let driver = Confined(self, to: loop)
+            _ = loop.schedule(after: Self.pauseBeforeClaim) {
+                driver.value.changed(reply.number, .done)
+            }
+        }
+    }
+
     // MARK: - Selectors
 
     /// Serves these selectors and no others from now on.
@@ -71,6 +91,7 @@ extension SchedulerDriver {
                     handlersByIndex.append(handler)
                 }
             }
+            changes.noteStale(threads.filter { !isOpen($0) })
             return threads.filter(isOpen)
         }
         follow()

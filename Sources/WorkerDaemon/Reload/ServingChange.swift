@@ -11,9 +11,6 @@ internal import WorkerThreads
 ///
 /// Confined to the driver's thread.
 final class ServingChange {
-    /// The pause before a claim that the store could not answer is tried again.
-    private static let pauseBeforeRetry = Duration.seconds(1)
-
     private let driver: SchedulerDriver
     private let difference: ConfigurationDifference
     private let handlers: [String: Handler]
@@ -187,20 +184,8 @@ final class ServingChange {
         ask({ $0.suspend(group: group.name, $1) }, then: { error in if error == nil { body() } })
     }
 
-    /// Claims the stored jobs of a thread, until the store can answer.
     private func claim(_ thread: String) {
-        ask(
-            { $0.claim(thread, $1) },
-            then: { [self] error in
-                guard case .storeFailed = error else { return }
-                // It counts as awaited until then.
-                awaitedCount += 1
-                let change = Confined(self, to: driver.loop)
-                let moment = driver.loop.now.advanced(by: Self.pauseBeforeRetry)
-                _ = driver.loop.schedule(at: moment) {
-                    change.value.claim(thread)
-                    change.value.answered(nil)
-                }
-            })
+        awaitedCount += 1
+        driver.claim(thread) { [self] in answered($0) }
     }
 }

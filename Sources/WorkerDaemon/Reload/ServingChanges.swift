@@ -16,6 +16,9 @@ struct ServingChanges {
     private(set) var retired: [WorkerGroup] = []
     /// The names of threads and pools that are paused, also of missing ones.
     private(set) var pausedNames: Set<String> = []
+    /// The threads of which a claim that was under way may have read jobs as such without a handler
+    /// that have one now.
+    private var stale: Set<String> = []
 
     /// Whether no change waits for an answer.
     var areDone: Bool { awaited.isEmpty }
@@ -30,6 +33,16 @@ struct ServingChanges {
     /// Takes out the receiver of an answer.
     mutating func take(_ number: UInt64) -> ((JobError?) -> Void)? {
         awaited.removeValue(forKey: number)
+    }
+
+    /// Some threads have jobs that have got a handler, and are not served here, or not yet.
+    mutating func noteStale(_ threads: [String]) { stale.formUnion(threads) }
+
+    /// Takes out the threads among these whose jobs have to be read anew.
+    mutating func takeStale(of threads: [String]) -> [String] {
+        let found = stale.intersection(threads)
+        stale.subtract(found)
+        return found.sorted()
     }
 
     mutating func retire(_ group: WorkerGroup) {

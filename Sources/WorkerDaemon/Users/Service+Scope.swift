@@ -48,7 +48,14 @@ extension Service {
             session.fill(reply, with: WireError(JobError.unknownJob(status.job.id)).reply)
             return true
         }
-        body?(reply)
-        return body != nil
+        guard let body else { return false }
+        if case .node? = owner(ofThread: status.job.slot) {
+            let name = PoolSlot.shown(status.job.thread)
+            let busy = WireError(.busy, "thread \(name) has passed to another node; try again")
+            session.fill(reply, with: busy.reply)
+        } else {
+            body(reply)
+        }
+        return true
     }
 }
