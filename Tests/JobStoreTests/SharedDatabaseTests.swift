@@ -218,6 +218,25 @@ struct `A database with shared threads` {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `ends a daemon that comes back when another one has had all threads`() throws {
+        let a = try open("a")
+        defer { a.close() }
+        _ = try a.take("mail", from: 1)
+        _ = try a.accept("mail")
+        // Its session is over. If it notices that first, it connects again.
+        var whole: Sharer?
+        while whole == nil {
+            try endSession(of: a)
+            whole = try? open("whole", isShared: false)
+        }
+        whole?.close()
+        let request = JobRequest(thread: "mail", selector: "echo", payload: [])
+        let job = Job(id: JobID(a.recovery.nextNumber), request: request, acceptedAt: 0)
+        #expect(try a.tell(.accept(NewJob(job, isParked: false))) != nil)
+        #expect(a.loss.get()?.kind == .lost)
+    }
+
     @Test func `is for daemons of one kind at a time`() throws {
         let a = try open("a")
         #expect(throws: StoreFault.self) { try open("whole", isShared: false) }

@@ -203,6 +203,7 @@ final class PostgreSQLStore: JournalTables {
     ) -> StoreFault {
         // Changes that could not be sent go with it: a read comes next, and would send them.
         changed.removeAll()
+        share?.begin()
         if fault.kind == .away {
             // A lost connection has taken its transaction with it.
             guard let present = try? seat.connected() else { return fault }

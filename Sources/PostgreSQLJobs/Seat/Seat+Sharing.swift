@@ -60,6 +60,17 @@ extension Seat {
         }
     }
 
+    /// Ends the epochs of all daemons that shared the threads: they may not go on.
+    ///
+    /// Part of the transaction that takes the seat with all threads. One of them may have lost its
+    /// session only, and come back when this daemon has gone.
+    func endShares(on connection: ServerConnection) throws(StoreFault) {
+        try asking { () throws(ServerError) in
+            try connection.send(
+                "UPDATE workerd.seats SET epoch = epoch + 1 WHERE id > \(Self.whole)")
+        }
+    }
+
     /// Ends the epoch of a daemon that had all threads: it may not go on.
     ///
     /// If there was one since daemons have last shared the threads, no row of the threads counts.

@@ -157,7 +157,7 @@ final class Seat {
             try connection.synchronize()
         }
         try Migration(address, connection, rights).run()
-        if isShared { try takeShare(on: connection) }
+        if isShared { try takeShare(on: connection) } else { try endShares(on: connection) }
         try asking { () throws(ServerError) in
             try enterEpoch(on: connection)
             try connection.send("COMMIT")
