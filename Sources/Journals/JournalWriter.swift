@@ -22,6 +22,8 @@ package final class JournalWriter {
     private static let beginningPatience = Duration.milliseconds(20)
     /// The pause after a failure before the events are retried.
     private static let retryDelay = Duration.milliseconds(250)
+    /// The pause before a store that can't count its jobs is asked again.
+    private static let stockDelay = Duration.seconds(60)
     /// How often a store is given a batch that was interrupted or undone, before the batch is
     /// refused.
     private static let tryCountMax = 3
@@ -355,6 +357,7 @@ package final class JournalWriter {
         } catch {
             guard error.kind != .away else { return scheduleStockTaking(in: Self.retryDelay) }
             log.error("the journal can't count its jobs: \(error)")
+            scheduleStockTaking(in: Self.stockDelay)
         }
     }
 }

@@ -93,7 +93,10 @@ package struct JobWatches {
     }
 
     /// A watched job is parked, and of a thread.
-    mutating func note(_ thread: String, of id: JobID) { watched[id]?.thread = thread }
+    mutating func note(_ thread: String, of id: JobID) {
+        guard !watched.isEmpty else { return }
+        watched[id]?.thread = thread
+    }
 
     /// The threads of parked jobs that are watched.
     func threads(where isParked: (JobID) -> Bool) -> Set<String> {
