@@ -16,6 +16,7 @@ final class GatheredAnswer {
         parts = Array(repeating: nil, count: partCount)
         missingCount = partCount
         self.whenAll = whenAll
+        if partCount == 0 { whenAll([]) }
     }
 
     /// Adds a part; a second one in the same place comes too late.

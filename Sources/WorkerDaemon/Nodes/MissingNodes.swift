@@ -17,11 +17,15 @@ struct MissingNodes {
 
     /// Looks at the nodes that are there now, and at those of the look before.
     ///
+    /// A node is there once it has its seat: it enters its name before.
+    ///
     /// - Returns: whether other nodes are missing than before.
     mutating func look(_ nodes: [StoreNode], after earlier: [StoreNode], at now: Instant) -> Bool {
         let before = Set(since.keys)
-        for node in earlier where since[node.id] == nil { since[node.id] = (node, now) }
-        for node in nodes { since[node.id] = nil }
+        for node in earlier where node.seat != nil && since[node.id] == nil {
+            since[node.id] = (node, now)
+        }
+        for node in nodes where node.seat != nil { since[node.id] = nil }
         since = since.filter { now < $0.value.date.advanced(by: Self.patience) }
         return Set(since.keys) != before
     }

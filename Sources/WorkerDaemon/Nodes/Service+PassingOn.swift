@@ -109,12 +109,12 @@ extension Service {
         case .doneThenTake:
             let way = try doneWay(command, session, owners)
             switch way {
-            case .here, .node: return session.isAlone(owners) ? way : .several
+            case .here, .node: return session.isForOne ? way : .several
             case .several, .none, .unknown: return way
             }
-        // Also if there is no other node: each row tells its node.
-        case .all(.threads): return session.isLink || session.conversation != nil ? .here : .several
-        case .take: return session.isAlone(owners) ? .here : .several
+        // Also if there is no other node: each row tells its node, and one may join while a TAKE
+        // waits.
+        case .all(.threads), .take: return session.isForOne ? .here : .several
         case .all: return wayToAll(session, owners)
         }
     }
@@ -151,7 +151,13 @@ extension Service {
             }
             return way(toThread: slot, owners)
         case .slots: return session.isLink ? .here : .several
-        case .pool: return session.isLink || owners.others.isEmpty ? .here : .several
+        case .pool where session.isLink: return .here
+        case .pool:
+            // A node that serves the pool may be missing for a moment.
+            if let slot = ownerlessSlot(of: pool, owners) {
+                return .none(.owner(of: slot), "a slot of \(pool) has no node")
+            }
+            return owners.others.isEmpty ? .here : .several
         default: return isElsewhere(pool) ? way(toThread: pool, owners) : .here
         }
     }
@@ -463,11 +469,12 @@ extension Service {
         let last = command.count - 1
         let done = Command([0, 1, 2, last].map { command.bytes(at: $0) })
         let take = Command((4..<last).map { command.bytes(at: $0) })
-        let (links, nodes) = (links(of: session), owners.others)
+        let links = links(of: session)
         let slot = session.reserve()
         let goOn = { [unowned self, unowned session, unowned links] (value: RESPValue) in
             guard value.errorWord == nil else { return session.fill(slot, with: value) }
-            TakeRound(slot, session, self, nodes, isAfterEnd: true).begin(take, links)
+            // Another node may have joined while the end was being kept.
+            TakeRound(slot, session, self, owners.others, isAfterEnd: true).begin(take, links)
         }
         if case .node(let node, _) = way, case .open(let link) = try links.way(to: node) {
             links.send(done, over: link, for: .part(slot, isTimed: false, take: goOn))
@@ -487,13 +494,5 @@ extension CommandWay {
         case (.node(let node, _), .node(let other, _)): node.id == other.id
         default: false
         }
-    }
-}
-
-extension Session {
-    /// Whether a command for all nodes is for this one alone: the client is another node, or speaks
-    /// HTTP, or there is no other node.
-    fileprivate func isAlone(_ owners: any ThreadOwners) -> Bool {
-        isLink || conversation != nil || owners.others.isEmpty
     }
 }

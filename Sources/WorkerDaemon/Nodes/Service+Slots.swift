@@ -69,6 +69,11 @@ extension Service {
         return first == PoolSlot.stored(name) ? command.naming(pool, at: 1) : nil
     }
 
+    /// A slot of a pool that no node has.
+    func ownerlessSlot(of pool: String, _ owners: any ThreadOwners) -> String? {
+        spread.slots(of: pool).first { owners.owner(of: $0) == .nobody }
+    }
+
     /// The parts of a command for all slots of a pool, each with its node's link; nil if the
     /// command has to wait for an owner or a link, and is held.
     func slotParts(

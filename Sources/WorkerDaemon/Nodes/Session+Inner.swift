@@ -58,3 +58,11 @@ extension Session {
         }
     }
 }
+
+extension Session {
+    /// Whether commands for all nodes are for this one: the client is another node, or speaks HTTP.
+    var isForOne: Bool { isLink || conversation != nil }
+
+    /// The same, or there is no other node.
+    func isAlone(_ owners: any ThreadOwners) -> Bool { isForOne || owners.others.isEmpty }
+}

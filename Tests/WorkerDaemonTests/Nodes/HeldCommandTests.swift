@@ -261,6 +261,37 @@ import Testing
     }
 }
 
+@Suite struct `A command for a missing node` {
+    /// Only that node has the pool in its configuration.
+    @Test(.timeLimit(.minutes(2)), arguments: ["THREAD", "STOP"])
+    func `waits for the owner of each slot`(name: String) throws {
+        try withLinkedNodes(3) { nodes in
+            try nodes.own(["wide": 1, "wide#1": 1])
+            let client = try nodes.connect(0)
+            try nodes.forget(1, isMissing: true)
+            try nodes.own(["wide": nil, "wide#1": nil])
+            try client.send(.text(name), "wide")
+            try client.waitForBusy(nodes, "a slot of wide has no node")
+            #expect(try client.call("PING").text == "PONG")
+        }
+    }
+
+    /// At that moment, the node is alone.
+    @Test(.timeLimit(.minutes(2)))
+    func `ends if it is a TAKE, as soon as the node is there`() throws {
+        try withLinkedNodes { nodes in
+            try nodes.forget(1, isMissing: true)
+            let worker = try nodes.connect(0)
+            try worker.send("TAKE", "WAIT", 60_000, "FROM", "turn")
+            try eventually("it waits") {
+                try nodes.figure(0) { $0.driver.exchange.takers.count } == 1
+            }
+            try nodes.remember(1)
+            #expect(try worker.reply() == .null)
+        }
+    }
+}
+
 @Suite struct `A broken link` {
     @Test(.timeLimit(.minutes(2)))
     func `of a client that has left brings its last commands`() throws {
@@ -368,8 +399,10 @@ import Testing
 /// A moment at which all nodes but one have a session.
 @Suite struct `A missing node` {
     private static func node(_ id: Int64) -> StoreNode {
-        StoreNode(
+        var node = StoreNode(
             id: id, name: "n\(id)", commands: nil, requests: nil, startedAt: 0, serves: true)
+        node.seat = id
+        return node
     }
 
     @Test func `is kept for three seconds`() {
