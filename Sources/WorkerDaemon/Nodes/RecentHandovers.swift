@@ -46,10 +46,14 @@ struct RecentHandovers {
     }
 
     /// A look has shown other owners than the one before.
-    mutating func note(_ nodes: StoreNodes, after before: StoreNodes, at now: Instant) {
+    ///
+    /// - Parameter missing: the nodes that may soon work again, and pass commands on then.
+    mutating func note(
+        _ nodes: StoreNodes, _ missing: [StoreNode], after before: StoreNodes, at now: Instant
+    ) {
         for (unit, place) in nodes.places?.threads ?? [:] {
             guard let former = before.places?.threads[unit]?.seat, former != place.seat,
-                let giver = nodes.all.first(where: { $0.seat == former })
+                let giver = (nodes.all + missing).first(where: { $0.seat == former })
             else { continue }
             givers[giver.id] = now.advanced(by: Self.settlingTime)
         }

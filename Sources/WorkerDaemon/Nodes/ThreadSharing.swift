@@ -141,14 +141,16 @@ final class ThreadSharing {
         guard !isClosed, case .success(let nodes?) = result, let places = nodes.places else {
             return
         }
-        let areMissing = missingNodes.look(
-            nodes.all, after: self.nodes.all, at: driver.loop.now)
+        let earlier = self.nodes.all
+        let areMissing = missingNodes.look(nodes.all, after: earlier, at: driver.loop.now)
         let isChanged = areMissing || self.nodes.withoutWishes != nodes.withoutWishes
         if places.scheduleMoveCount != self.nodes.places?.scheduleMoveCount {
             schedules.forgetPassed()
         }
         handovers.settle(at: driver.loop.now)
-        if isChanged { handovers.note(nodes, after: self.nodes, at: driver.loop.now) }
+        if isChanged {
+            handovers.note(nodes, missing, after: self.nodes, at: driver.loop.now)
+        }
         self.nodes = nodes
         if isChanged { learnThreads() }
         let wanted = plan.wanted
