@@ -180,7 +180,17 @@ final class ThreadSharing {
             driver.shownWaitingCount(of: group) > group.members.count,
             group.members.contains(where: { !$0.thread.isPaused && !$0.thread.isStopped })
         else { return nil }
-        return driver.scheduler.slotLoad(of: pool)
+        var load = driver.scheduler.slotLoad(of: pool)
+        for unit in restingUnits { load.lendable[unit] = nil }
+        return load
+    }
+
+    /// The units with jobs that workers gave back for a while: only this node knows of that.
+    private var restingUnits: Set<String> {
+        Set(
+            driver.exchange.restingUntil.keys.compactMap { id in
+                driver.scheduler.book.job(id).map { ThreadGroup.name(of: $0.slot) }
+            })
     }
 
     private func learnThreads() {
@@ -225,7 +235,8 @@ final class ThreadSharing {
             }
         case .give(let move):
             guard open.contains(move.thread), !moving.contains(move.thread) else { return }
-            guard !isStopped(move.thread), !driver.exchange.hasOwner(ofThreadIn: move.thread)
+            guard !isStopped(move.thread), !driver.exchange.hasOwner(ofThreadIn: move.thread),
+                !restingUnits.contains(move.thread)
             else { return endDrain(of: move.thread) }
             // Another thread may be on its way here.
             guard driver.changes.areDone, schedules.isIdle(of: move.thread) else {
@@ -301,9 +312,12 @@ final class ThreadSharing {
 
     /// The jobs of a thread are known; none of them is offered yet.
     private func take(_ taken: TakenJobs) {
-        takePause(of: taken)
         driver.exchange.restore(taken.held) { [driver] in driver.handlers[$0]?.forWorkers }
-        recovered[ThreadGroup.name(of: taken.thread), default: []] += taken.schedules
+        let unit = ThreadGroup.name(of: taken.thread)
+        // A reload claims threads that are served here: a PAUSE may have come since.
+        guard !open.contains(unit) else { return }
+        takePause(of: taken)
+        recovered[unit, default: []] += taken.schedules
     }
 
     /// Pauses a thread as its last owner has left it.

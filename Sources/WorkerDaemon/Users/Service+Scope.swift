@@ -49,7 +49,9 @@ extension Service {
             return true
         }
         guard let body else { return false }
-        if case .node? = owner(ofThread: status.job.slot) {
+        if let owner = owner(ofThread: status.job.slot), owner != .here,
+            isThread(status.job.thread)
+        {
             let name = PoolSlot.shown(status.job.thread)
             let busy = WireError(.busy, "thread \(name) has passed to another node; try again")
             session.fill(reply, with: busy.reply)
