@@ -86,20 +86,24 @@ extension JournalWriter {
             detail: "the database server has not answered for \(Self.requestPatience)")
         if waiting.refused == nil {
             health.noteFailure(waiting.fault, at: wall.unixMilliseconds())
-            // Others change more than new rows: their commands wait until it is decided.
-            guard waiting.batch.areRefusable else { return }
-            waiting.refused = waiting.batch.newJobs.filter {
-                waiting.answers.existing[$0.job.id] == nil
-                    && waiting.answers.refused[$0.job.id] == nil
-            }
-            let batch = waiting.batch
-            waiting.batch = PendingCommands(recordsOf: batch)
-            undecided = waiting
-            undoLoads()
-            answer(batch, as: late)
+            if waiting.batch.areRefusable { refuse(&waiting, because: late) }
         }
+        // Others change more than new rows, and wait until it is decided; later ones do not.
         let batch = pending
         pending = PendingCommands(recordsOf: batch)
+        answer(batch, as: late)
+    }
+
+    /// Refuses the requests of the undecided transaction.
+    private func refuse(_ waiting: inout Undecided, because late: StoreFault) {
+        waiting.refused = waiting.batch.newJobs.filter {
+            waiting.answers.existing[$0.job.id] == nil
+                && waiting.answers.refused[$0.job.id] == nil
+        }
+        let batch = waiting.batch
+        waiting.batch = PendingCommands(recordsOf: batch)
+        undecided = waiting
+        undoLoads()
         answer(batch, as: late)
     }
 

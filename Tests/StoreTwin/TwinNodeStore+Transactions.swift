@@ -176,10 +176,11 @@ extension TwinNodeStore {
         let late = fault(.away)
         if !waiting.isRefused {
             // Others change more than new rows: their commands wait until it is decided.
-            guard !waiting.commands.contains(where: \.isLasting) else { return }
-            waiting.isRefused = true
-            sent = waiting
-            answer(waiting.commands, late)
+            if !waiting.commands.contains(where: \.isLasting) {
+                waiting.isRefused = true
+                sent = waiting
+                answer(waiting.commands, late)
+            }
         }
         let commands = pending
         pending = commands.filter(\.isRecord)

@@ -205,6 +205,29 @@ struct AwayDatabaseTests {
         }
     }
 
+    /// A schedule that may be kept can't be refused; the jobs behind it can.
+    @Test(.timeLimit(.minutes(2)))
+    func `clients are told in time behind a schedule that is being kept`() throws {
+        let scene = try Scene()
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            let (client, other) = (scene.client, try scene.daemon.connect())
+            try scene.hold("held")
+            try scene.sql(
+                """
+                CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON workerd.schedules
+                DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.hold()
+                """)
+            try client.send("SCHEDULE", "s", "EVERY", 3_600_000, "images", "echo", "held")
+            try scene.waitForCommit()
+            #expect(try other.call("PERFORM", "images", "echo", "x").errorWord == "BUSY")
+            try scene.sql("DELETE FROM public.held")
+            #expect(try client.reply().text == "OK")
+            #expect(try scene.count(of: "x") == "0\n")
+            #expect(try other.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: ["/api/nodes", "/metrics"])
     func `while the server stands still, answers from memory wait for no other`(
         path: String
