@@ -79,6 +79,11 @@ extension JournalWriter {
         }
     }
 
+    /// Looks for submitted jobs if news of them has come with other answers of the server.
+    func hearOfSubmitted(_ store: any JournalTables) {
+        if store.submittedJobs?.hasNews == true { lookForSubmitted(in: .zero) }
+    }
+
     /// Looks for submitted jobs after a time.
     func lookForSubmitted(in pause: Duration, isPolling: Bool = false) {
         guard !submitted.isPartOut else { return }
@@ -105,6 +110,8 @@ extension JournalWriter {
         do throws(StoreFault) {
             let found = try table.look(without: submitted.busyThreads, isPolling: isPolling)
             guard !found.jobs.isEmpty else {
+                // Some may have been committed behind the snapshot of the look.
+                if table.hasNews { return lookForSubmitted(in: .zero) }
                 return lookForSubmitted(in: found.pause, isPolling: true)
             }
             submitted.isPartOut = true

@@ -71,6 +71,7 @@ extension JournalWriter {
             var answers = undecided.answers
             undecided.batch.forEach { commands, place in finish(commands, place, store, &answers) }
             tell(answers, store)
+            hearOfSubmitted(store)
         } else {
             undoLoads()
             pending = PendingCommands(undecided.batch, pending)

@@ -244,7 +244,7 @@ package final class JournalWriter {
                 health.noteSuccess(at: wall.unixMilliseconds())
                 health.noteMoving(store.checkpointFault)
                 refused = []
-                if store.submittedJobs?.hasNews == true { lookForSubmitted(in: .zero) }
+                hearOfSubmitted(store)
                 if let first = store.takeNewNumbers() { send?([.numbers(from: first)]) }
             } catch {
                 guard error.kind != .undecided else {
@@ -322,6 +322,7 @@ package final class JournalWriter {
             try store.beat(at: now)
             if pending.isEmpty { health.noteSuccess(at: now) }
             if !store.areEndsRead { scheduleStockTaking() }
+            hearOfSubmitted(store)
         } catch {
             if error.kind == .undecided {
                 noteUndecided(PendingCommands(), JournalAnswers(), because: error)

@@ -38,7 +38,14 @@ final class SubmittedJobs {
         part = jobs
         openCount = jobs.count
         answer = SubmittedAnswer()
-        for (number, job) in jobs.enumerated() { handIn(job, UInt64(number)) }
+        for (number, job) in jobs.enumerated() {
+            // A smaller one would overtake a job of its thread that has found no room.
+            if answer.isBusy || answer.busyThreads.contains(job.request.thread) {
+                settle()
+            } else {
+                handIn(job, UInt64(number))
+            }
+        }
     }
 
     private func handIn(_ job: SubmittedJob, _ number: UInt64) {

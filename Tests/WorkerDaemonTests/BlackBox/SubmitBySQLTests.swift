@@ -172,6 +172,31 @@ struct SubmitBySQLTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `a small job does not overtake a large one that finds no room`() throws {
+        let scene = try Scene(threads: "images: { maxQueuedBytes: 100 }, mail: {}")
+        defer { scene.daemon.kill() }
+        try scene.daemon.check {
+            try scene.client.pauseAndWait("images")
+            let calls = ["repeat('a', 60)", "repeat('b', 60)", "'c'"].map {
+                "SELECT workerd.perform('images', 'echo', \($0));"
+            }
+            try scene.sql("BEGIN; \(calls.joined()) COMMIT")
+            try eventually("the first one is accepted") {
+                try scene.client.figure("total_jobs_submitted_in_store") > 0
+            }
+            #expect(try scene.leftCount() == "2\n")
+            _ = try scene.client.call("RESUME", "images")
+            try scene.waitUntilDone("c")
+            #expect(
+                try scene.sql(
+                    """
+                    SELECT string_agg(left(convert_from(result, 'UTF8'), 1), ' ' ORDER BY id)
+                    FROM workerd.ended
+                    """) == "a b c\n")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `a name in an open transaction holds up no other one`() throws {
         let scene = try Scene()
         defer { scene.daemon.kill() }
