@@ -3,8 +3,6 @@
 internal import Jobs
 
 extension PostgreSQLStore {
-    /// The number of earlier ended jobs that are read at once after a lost answer.
-    static let readCount = 1_000
     /// How many rows a page of the table has, or fewer.
     private static let rowsOfPage = 8
 

@@ -42,6 +42,8 @@ extension PostgreSQLStore {
         try transaction(at: now, isSynced: true) { () throws(StoreFault) in
             for pool in pools { try move(pool, over: 1) }
         }
+        // Their rows are in other pages of the table now.
+        try readKept()
     }
 
     private func slotCounts() throws(StoreFault) -> [String: Int] {

@@ -90,7 +90,10 @@ package struct RetainedJobs: Sendable {
         while let first = entries.first, gone[first] != nil { dropGone(first) }
     }
 
-    /// The entries over the limits, the oldest first.
+    /// So many are dropped at a time: after a long stop, all may be due.
+    package static let dueCountMax = 10_000
+
+    /// The entries over the limits, the oldest first; `dueCountMax` of them if there are more.
     package func due(at now: Int64) -> [Entry] {
         var due: [Entry] = []
         var gone = gone
@@ -100,6 +103,7 @@ package struct RetainedJobs: Sendable {
                 gone[entry] = count == 1 ? nil : count - 1
                 continue
             }
+            guard due.count < Self.dueCountMax else { break }
             let isWithinLimits = left.count <= countMax && left.byteCount <= byteCountMax
             guard now - entry.endedAt >= milliseconds || !isWithinLimits else { break }
             due.append(entry)
