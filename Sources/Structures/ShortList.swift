@@ -106,6 +106,28 @@ package struct ShortList<Element> {
 
     @inlinable
     package mutating func removeAll() { storage = .none }
+
+    /// Removes all elements that match; the others keep their order.
+    ///
+    /// Gives memory back if it is enough for many more.
+    @inlinable
+    package mutating func removeAll(where matches: (Element) -> Bool) {
+        switch storage {
+        case .none: return
+        case .one(let element): if matches(element) { storage = .none }
+        case .several(var elements):
+            // Makes the array uniquely referenced, so that it is not copied.
+            storage = .none
+            elements.removeAll(where: matches)
+            if elements.count < 2 {
+                storage = elements.first.map(Storage.one) ?? .none
+            } else if elements.capacity > 64, elements.capacity / 8 > elements.count {
+                storage = .several(elements.map { $0 })
+            } else {
+                storage = .several(elements)
+            }
+        }
+    }
 }
 
 extension ShortList: RandomAccessCollection {

@@ -11,7 +11,7 @@ import Testing
         var list = ShortList<Int>()
         var array: [Int] = []
         for step in 0..<200 {
-            switch Int.random(in: 0..<5, using: &random) {
+            switch Int.random(in: 0..<6, using: &random) {
             case 0:
                 list.append(step)
                 array.append(step)
@@ -22,6 +22,10 @@ import Testing
             case 2:
                 #expect(list.takeOnly() == (array.count == 1 ? array[0] : nil))
                 if array.count == 1 { array.removeAll() }
+            case 3:
+                let multiple = Int.random(in: 2...5, using: &random)
+                list.removeAll { $0.isMultiple(of: multiple) }
+                array.removeAll { $0.isMultiple(of: multiple) }
             default:
                 let multiple = Int.random(in: 1...4, using: &random)
                 let found = array.firstIndex { $0.isMultiple(of: multiple) }
@@ -34,6 +38,17 @@ import Testing
             for index in list.indices { #expect(list[index] == array[index]) }
         }
         list.removeAll()
+        #expect(list.isEmpty)
+    }
+
+    @Test func `keeps the elements that do not match, however many go`() {
+        var list = ShortList<Int>()
+        for number in 0..<5_000 { list.append(number) }
+        list.removeAll { $0 % 1_000 != 0 }
+        #expect(Array(list) == [0, 1_000, 2_000, 3_000, 4_000])
+        list.removeAll { $0 > 0 }
+        #expect(Array(list) == [0])
+        list.removeAll { $0 == 0 }
         #expect(list.isEmpty)
     }
 }

@@ -43,6 +43,20 @@ struct JobOptionReader {
     mutating func read(
         _ command: Command, at index: Int, before end: Int, _ rest: String
     ) throws(WireError) -> Int? {
+        if command.matches(index, "RETRY") {
+            guard index + 1 < end else {
+                throw WireError(.err, "RETRY needs a number, and \(rest) behind it")
+            }
+            // Each change of `given` makes new options; mostly there are none before.
+            var changed = options.isEmpty ? JobOptions() : given
+            changed.retryCountMax = try command.count(
+                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
+            let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
+            let isAside = index + 2 < end && !isBlock && command.matches(index + 2, "ASIDE")
+            if isBlock || isAside { changed.retryBlocks = isBlock }
+            given = changed
+            return index + (isBlock || isAside ? 3 : 2)
+        }
         if command.matches(index, "PRIORITY") {
             guard index + 1 < end, let named = Priority(name: command[index + 1]) else {
                 let given = index + 1 < end ? ", is \(quoted(command.text(at: index + 1)))" : ""
@@ -66,20 +80,6 @@ struct JobOptionReader {
             guard value > 0 else { throw WireError(.err, "EXPIRE must be at least 1 ms") }
             given.expireMilliseconds = Int64(value)
             return index + 2
-        }
-        if command.matches(index, "RETRY") {
-            guard index + 1 < end else {
-                throw WireError(.err, "RETRY needs a number, and \(rest) behind it")
-            }
-            // Each change of `given` makes new options.
-            var changed = given
-            changed.retryCountMax = try command.count(
-                at: index + 1, "RETRY", max: Configuration.Selector.retryCountLimit)
-            let isBlock = index + 2 < end && command.matches(index + 2, "BLOCK")
-            let isAside = index + 2 < end && !isBlock && command.matches(index + 2, "ASIDE")
-            if isBlock || isAside { changed.retryBlocks = isBlock }
-            given = changed
-            return index + (isBlock || isAside ? 3 : 2)
         }
         let name = command.text(at: index).lowercased()
         for option in JobOptions.allCarried where option.name == name {

@@ -50,10 +50,8 @@ final class JobOrder {
 
     /// Removes the entries that lead nowhere any more.
     func sweep(where counts: (Entry) -> Bool) {
-        let kept = entries.filter(counts)
-        entries.removeAll()
-        for entry in kept { entries.append(entry) }
-        sweepCount = max(Self.sweepCountMin, 2 * kept.count)
+        entries.removeAll { !counts($0) }
+        sweepCount = max(Self.sweepCountMin, 2 * entries.count)
     }
 
     /// Takes out all entries, some of which lead nowhere any more.
