@@ -127,6 +127,11 @@ import Testing
             try client.send("PERFORM", "two", "hold", "WAIT", "x")
             try eventually("it has come") { try nodes.jobCount(1) == 2 }
             try client.send("JOBS")
+            try eventually("it is asked for") {
+                try nodes.figure(0) { service in
+                    service.sessions.values.count { $0.pauses.contains(.allNodes) }
+                } == 1
+            }
             nodes.advance(by: .seconds(10))
             try nodes.own(["one": 1], seenBy: [0])
             nodes.gate.open()
