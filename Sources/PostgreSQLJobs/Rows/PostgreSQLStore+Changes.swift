@@ -320,8 +320,10 @@ extension PostgreSQLStore {
         if found.count > 0 {
             parameters = Parameters()
             parameters.add(.numbers(found.all.map { JobColumns.id($0).number }))
-            try change(
-                "DELETE FROM workerd.asked_to_end WHERE job = ANY ($1::bigint[])", parameters)
+            for table in ["asked_to_end", "holders"] {
+                try change(
+                    "DELETE FROM workerd.\(table) WHERE job = ANY ($1::bigint[])", parameters)
+            }
         }
         return found.all.reduce(0) { $0 + ($1.isTrue(1) ? 1 : 0) }
     }

@@ -76,6 +76,7 @@ extension PostgreSQLStore {
             if !commit.isCommitted, try !seat.wasCommitted(commit.number) {
                 undecided = nil
                 kept.rollBack()
+                share?.begin()
                 return false
             }
             commit.isCommitted = true
@@ -83,7 +84,9 @@ extension PostgreSQLStore {
             undecided = nil
             return true
         } catch {
-            guard [.away, .full].contains(error.kind) else {
+            // Only the loss of the seat says what has become of it: another daemon goes on. Of any
+            // other fault, such as a right that was taken away, that is not known.
+            guard ![.lost, .promoted].contains(error.kind) else {
                 undecided = nil
                 throw error
             }
