@@ -47,7 +47,10 @@ class Client:
         if kind == b"$":
             if rest == b"-1":
                 return None
-            return self.file.read(int(rest) + 2)[:-2]
+            text = self.file.read(int(rest) + 2)
+            if len(text) < int(rest) + 2:
+                raise ConnectionError("the connection has ended in the middle of an answer")
+            return text[:-2]
         return None if rest == b"-1" else [self.reply() for _ in range(int(rest))]
 
     def figures(self, section):
