@@ -216,7 +216,7 @@ package final class JournalWriter {
         var batch = PendingCommands()
         swap(&batch, &pending)
         hasWaited = false
-        if store.mayBeUndecided, !batch.areRefusable {
+        if store.mayBeUndecided, !batch.areOnePart {
             // A part that becomes undecided leaves the ones behind it pending.
             for part in batch.parts {
                 if undecided == nil { commit(part, store) } else { pending.add(part) }

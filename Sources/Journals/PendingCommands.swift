@@ -47,15 +47,28 @@ struct PendingCommands {
 
     // MARK: - Of a store whose transactions may be undecided
 
+    /// So many jobs with unique names are accepted by one transaction: each takes a question to the
+    /// server, and a lock of it if several daemons share the threads.
+    static let namedCountMax = 500
+
+    /// Whether they are one transaction.
+    var areOnePart: Bool {
+        areRefusable
+            && batches.reduce(0) { $0 + $1.count(where: \.isNamed) } <= Self.namedCountMax
+    }
+
     /// The commands in transactions that can be refused, and others that can't, in their order.
     var parts: [PendingCommands] {
         let all = batches.flatMap { $0 }
         var parts: [PendingCommands] = []
-        var start = 0
-        for place in all.indices.dropFirst()
-        where all[place].isLasting != all[place - 1].isLasting {
-            parts.append(PendingCommands([all[start..<place]]))
-            start = place
+        var (start, namedCount) = (0, 0)
+        for place in all.indices {
+            let isFull = all[place].isNamed && namedCount == Self.namedCountMax
+            if place > start, isFull || all[place].isLasting != all[place - 1].isLasting {
+                parts.append(PendingCommands([all[start..<place]]))
+                (start, namedCount) = (place, 0)
+            }
+            if all[place].isNamed { namedCount += 1 }
         }
         return parts + [PendingCommands([all[start...]])]
     }
@@ -114,4 +127,7 @@ extension StoreCommand {
         default: false
         }
     }
+
+    /// Whether it accepts a job with a unique name.
+    fileprivate var isNamed: Bool { if case .acceptOnce = self { true } else { false } }
 }

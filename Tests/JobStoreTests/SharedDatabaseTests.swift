@@ -412,6 +412,28 @@ struct `A database with shared threads` {
         }
     }
 
+    /// A transaction with all of them would take as many locks of the server.
+    @Test func `gives many names in several transactions`() throws {
+        try withTwo { a, _ in
+            _ = try a.take("mail", from: 1)
+            let count: UInt64 = 1_100
+            for number in 0..<count {
+                let claim = NameClaim(
+                    name: Array("n\(number)".utf8), isAgain: false,
+                    until: 10_000_000_000_000, fingerprint: 1)
+                let request = JobRequest(thread: "mail", selector: "echo", payload: [])
+                let job = Job(
+                    id: JobID(a.recovery.nextNumber + number), request: request, acceptedAt: 0)
+                a.store.add(.acceptOnce(NewJob(job, isParked: false), claim))
+            }
+            #expect(try a.tell() == nil)
+            #expect(a.acceptances.reduce(0) { $0 + $1.count } == Int(count))
+            let found = try sql(
+                "SELECT count(*), count(DISTINCT xmin::text) FROM workerd.unique_names")
+            #expect(found == "1100|3\n")
+        }
+    }
+
     @Test func `counts the jobs of threads and pools, whichever daemon has them`() throws {
         try withTwo { a, b in
             _ = try a.take("mail", from: 1)

@@ -125,9 +125,9 @@ extension PostgreSQLStore {
 
     /// The transaction was committed, and the results of its statements were lost.
     private func noteCommitWithoutResults(_ number: Int64) throws(StoreFault) {
-        noteCommitWithoutAnswer(number)
         // They are read part by part: the next sign of life begins with that.
         try readKept()
+        noteCommitWithoutAnswer(number)
     }
 
     /// Drops jobs that were accepted by a transaction after all, and refused to their clients.
