@@ -15,7 +15,8 @@ from collections import defaultdict
 
 from nodes import RESULTS_MAX, Fleet, await_rest, until
 from checks import Checks, read_ledger, read_rows
-from load import (Book, Crowd, Gauge, SQLSubmitter, Submitter, Worker, schedule, unschedule)
+from load import (
+    Book, Crowd, Gauge, Order, SQLSubmitter, Submitter, Worker, schedule, unschedule)
 from resp import Refused, sizes_of, verdict
 
 SUBMITTERS, WORKERS = 4, 2
@@ -353,7 +354,7 @@ class Faults:
                 times[min(len(times) - 1, int(len(times) * 0.99))], times[-1])
 
 
-def settled(fleet, book, chance):
+def settled(fleet):
     """Waits until no job waits, runs or is delayed."""
     def is_done():
         fleet.tend()
@@ -366,9 +367,25 @@ def settled(fleet, book, chance):
     until("all jobs end", 180, is_done)
 
 
-def check_limits(fleet):
+def check_limits(fleet, book, faults):
     """Notes if the nodes keep more results than they may."""
     limit = RESULTS_MAX * (len(fleet.nodes) if fleet.server.shares else 1)
+    if fleet.server.shares:
+        # Each of the others gives it threads.
+        faults.roll(fleet.any(faults.chance))
+        fleet.settle()
+        await_rest(fleet.server)
+    orders = []
+    for number in range(4 * limit):
+        thread = ("one", "two", "pool")[number % 3]
+        order = Order("limit%d" % number, thread, "echo", "limit%d" % number)
+        if thread == "pool":
+            order.options += ["KEY", "k%d" % (number % 32)]
+        orders.append(book.add(order))
+    client = fleet.any(faults.chance).connect(faults.chance)
+    faults.hand.exchange(client, orders)
+    client.close()
+    settled(fleet)
 
     def is_within():
         count = int(fleet.server.sql(
@@ -429,10 +446,10 @@ def play(fleet, book, seconds, seed, wanted):
     client = fleet.any(chance).connect(chance)
     unschedule(client)
     client.close()
-    settled(fleet, book, chance)
+    settled(fleet)
     # A node may hold the command of a client that has gone for some seconds yet.
     time.sleep(HELD_SECONDS)
-    settled(fleet, book, chance)
+    settled(fleet)
     workers.over.set()
     for worker in hands:
         worker.join(120)
@@ -458,7 +475,7 @@ def main(binary, seconds, seed, shares, wanted):
     threading.excepthook = lambda fault: book.faults.append(repr(fault.exc_value))
     try:
         faults = play(fleet, book, seconds, seed, wanted)
-        check_limits(fleet)
+        check_limits(fleet, book, faults)
         idle = idle_statements(fleet)
         problems, counts = check(fleet, book)
         for node in fleet.nodes:
