@@ -81,31 +81,29 @@ extension JournalWriter {
 
     /// Refuses the requests of clients that have waited long enough.
     func refuseLate() {
-        guard var waiting = undecided, loop.now >= waiting.limit else { return }
+        guard let waiting = undecided, loop.now >= waiting.limit else { return }
         let late = StoreFault(
             .away, path: waiting.fault.path,
             detail: "the database server has not answered for \(Self.requestPatience)")
         if waiting.refused == nil {
             health.noteFailure(waiting.fault, at: wall.unixMilliseconds())
-            if waiting.batch.areRefusable { refuse(&waiting, because: late) }
+            // Requests that change more than new rows wait until they are decided.
+            if waiting.batch.areRefusable { refuse(waiting, because: late) }
         }
-        // Others change more than new rows, and wait until it is decided; later ones do not.
         let batch = pending
         pending = PendingCommands(recordsOf: batch)
         answer(batch, as: late)
     }
 
     /// Refuses the requests of the undecided transaction.
-    private func refuse(_ waiting: inout Undecided, because late: StoreFault) {
-        waiting.refused = waiting.batch.newJobs.filter {
+    private func refuse(_ waiting: Undecided, because late: StoreFault) {
+        undecided?.refused = waiting.batch.newJobs.filter {
             waiting.answers.existing[$0.job.id] == nil
                 && waiting.answers.refused[$0.job.id] == nil
         }
-        let batch = waiting.batch
-        waiting.batch = PendingCommands(recordsOf: batch)
-        undecided = waiting
+        undecided?.batch = PendingCommands(recordsOf: waiting.batch)
         undoLoads()
-        answer(batch, as: late)
+        answer(waiting.batch, as: late)
     }
 
     /// Refuses the requests of a batch, and keeps its events for the next transaction.

@@ -241,7 +241,7 @@ class Submitter(threading.Thread):
         self.read_result(client, order)
 
     def wait_unread(self, client):
-        """Waits for some results, and begins to read when there are megabytes of them."""
+        """Waits for some results, long ones among them, and begins to read late."""
         orders = [self.order(1) for _ in range(self.chance.randrange(2, 12))]
         for order in orders:
             if order.selector == "echo" and self.chance.random() < 0.5:
@@ -252,8 +252,8 @@ class Submitter(threading.Thread):
             try:
                 self.read_result(client, order)
             except OSError:
-                for order in orders[place:]:
-                    order.is_unknown = True
+                for unread in orders[place:]:
+                    unread.is_unknown = True
                 raise
 
     def read_result(self, client, order):

@@ -84,8 +84,8 @@ extension PostgreSQLStore {
             undecided = nil
             return true
         } catch {
-            // Only the loss of the seat says what has become of it: another daemon goes on. Of any
-            // other fault, such as a right that was taken away, that is not known.
+            // A lost seat ends this daemon. Behind any other fault, such as a missing right, the
+            // transaction may be committed: it stays undecided.
             guard ![.lost, .promoted].contains(error.kind) else {
                 undecided = nil
                 throw error

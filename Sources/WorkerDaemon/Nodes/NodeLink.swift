@@ -75,10 +75,12 @@ final class NodeLink: SocketReader {
     private var userName: String
     /// The number of the connection at the other node.
     private var number = 0
-    /// Whether the client has watches at the other node, and whether it has taken jobs there: both
-    /// end with the link.
+    /// Whether the client watches jobs at the other node.
     var hasWatches = false
+    /// Whether the client has taken jobs there.
     var hasJobs = false
+    /// Whether the end of the link ends watches of the client, or leaves jobs that it has taken.
+    private var isStateful: Bool { hasWatches || hasJobs }
     /// Whether a part of an answer is overdue: no other one is asked for.
     private(set) var isLate = false
     private var isFlushScheduled = false
@@ -289,7 +291,7 @@ final class NodeLink: SocketReader {
 
     /// The other node does not serve the client's user, and has executed nothing behind LINK.
     private func refuse(_ reply: RESPValue) {
-        let (left, links, isMissed) = (owed, links, hasWatches || hasJobs)
+        let (left, links, isMissed) = (owed, links, isStateful)
         owed.removeAll()
         close()
         links?.linkEnded(self)
@@ -333,7 +335,7 @@ final class NodeLink: SocketReader {
     func fail(_ reason: String) {
         guard state != .closed else { return }
         let wasOpening = state == .opening
-        let isMissed = !wasOpening && (hasWatches || hasJobs || owesAnswers)
+        let isMissed = !wasOpening && (isStateful || owesAnswers)
         let links = links
         close()
         guard let links else { return }

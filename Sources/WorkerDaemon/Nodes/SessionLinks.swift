@@ -269,7 +269,7 @@ final class SessionLinks {
     /// Owners or nodes have changed: links to nodes that work no longer end.
     ///
     /// - Parameter missing: the nodes that may soon work again.
-    func ownersChanged(_ nodes: [StoreNode], missing: [StoreNode] = []) {
+    func ownersChanged(_ nodes: [StoreNode], missing: [StoreNode]) {
         for link in links.values
         where !(nodes + missing).contains(where: { $0.id == link.node.id }) {
             link.fail("the node works no longer")
