@@ -127,9 +127,13 @@ import Testing
             try client.send("PERFORM", "two", "hold", "WAIT", "x")
             try eventually("it has come") { try nodes.jobCount(1) == 2 }
             try client.send("JOBS")
-            try eventually("it is asked for") {
+            // The third node has two seconds for its part.
+            try eventually("it is asked for, and the third node has answered") {
                 try nodes.figure(0) { service in
-                    service.sessions.values.count { $0.pauses.contains(.allNodes) }
+                    service.sessions.values.count {
+                        $0.pauses.contains(.allNodes)
+                            && service.links(of: $0).open.last?.owesAnswers == false
+                    }
                 } == 1
             }
             nodes.advance(by: .seconds(10))
