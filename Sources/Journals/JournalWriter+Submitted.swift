@@ -11,6 +11,8 @@ internal import RunLoops
 struct SubmittedWatch {
     /// Whether jobs are handed on and not all settled.
     var isPartOut = false
+    /// Threads with a job of the part that is to be tried again: a later one would overtake it.
+    var heldUp: [String: StoreFault] = [:]
     /// Threads without room, and until when they are left alone.
     var busyThreads: Set<String> = []
     var busyUntil: Instant?
@@ -127,6 +129,7 @@ extension JournalWriter {
     /// The jobs of a part are accepted, but for some.
     func settled(_ answer: SubmittedAnswer) {
         submitted.isPartOut = false
+        submitted.heldUp = [:]
         submitted.busyThreads.formUnion(answer.busyThreads)
         guard answer.isBusy || !answer.busyThreads.isEmpty else {
             return lookForSubmitted(in: .zero)

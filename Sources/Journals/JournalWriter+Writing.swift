@@ -10,7 +10,7 @@ extension JournalWriter {
     ) throws(StoreFault) {
         switch commands[place] {
         case .accept(let new):
-            if try isThere(new, store, &answers) { try accept(new, store) }
+            if try mayAccept(new, store, &answers) { try accept(new, store) }
         case .run(let runs): try write(runs, to: store, at: now, &answers)
         case .keepSchedule(let record, _): try store.keep(record)
         case .dropSchedule(let name, let thread, let ticket):
@@ -20,7 +20,7 @@ extension JournalWriter {
                 answers.undropped[ticket] = .scheduleGone(name)
             }
         case .acceptOnce(let new, let claim):
-            if try isThere(new, store, &answers),
+            if try mayAccept(new, store, &answers),
                 try giveName(claim, to: new, store, at: now, &answers)
             {
                 try accept(new, store)
@@ -129,19 +129,26 @@ extension JournalWriter {
         } catch {
             guard error.kind == .nameInUse else { throw error }
             answers.refused[new.job.id] = error
+            if new.submitted != nil { submitted.heldUp[new.job.thread] = error }
             return false
         }
     }
 
-    /// Whether a new job is not one that another scheduler has accepted from the store.
-    private func isThere(
+    /// Whether a new job may be accepted.
+    ///
+    /// Of jobs that were submitted in the store, another scheduler may have accepted this one, and
+    /// an earlier job of its thread may be waiting for another try.
+    private func mayAccept(
         _ new: NewJob, _ store: any JournalTables, _ answers: inout JournalAnswers
     ) throws(StoreFault) -> Bool {
-        guard let submitted = new.submitted,
-            try store.submittedJobs?.isThere(submitted) == false
-        else { return true }
+        guard let job = new.submitted else { return true }
+        if let fault = submitted.heldUp[new.job.thread] {
+            answers.refused[new.job.id] = fault
+            return false
+        }
+        guard try store.submittedJobs?.isThere(job) == false else { return true }
         answers.refused[new.job.id] = StoreFault(
-            .foreignThread, path: "ticket \(submitted.ticket)",
+            .foreignThread, path: "ticket \(job.ticket)",
             detail: "another daemon has accepted it")
         return false
     }

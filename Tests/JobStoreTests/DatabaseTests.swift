@@ -74,7 +74,7 @@ struct `A database` {
                 SELECT count(*) FROM workerd.submitted;
                 SELECT count(*) FROM workerd.nodes;
                 SELECT timeline FROM workerd.seats
-                """, at: address) == "11\nt\n1\n1\n1\n")
+                """, at: address) == "12\nt\n1\n1\n1\n")
     }
 
     @Test(.timeLimit(.minutes(2)))

@@ -353,16 +353,22 @@ struct `A database with shared threads` {
         }
     }
 
+    /// A name that an open transaction uses, as one of another daemon.
+    private func nameInUse() throws -> (NameClaim, SQLSession) {
+        let session = try SQLSession(at: address)
+        let name = "encode('once'::bytea, 'hex')"
+        try session.run(
+            "BEGIN; SELECT pg_advisory_xact_lock(x'776B6E6D'::int, hashtext(\(name)))")
+        return (Self.claim, session)
+    }
+
+    private static let claim = NameClaim(
+        name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
+
     @Test func `refuses a name that another daemon uses just now, and that job alone`() throws {
         try withTwo { a, _ in
             _ = try a.take("mail", from: 1)
-            let other = try SQLSession(at: address)
-            // As an open transaction of another daemon.
-            let name = "encode('once'::bytea, 'hex')"
-            try other.run(
-                "BEGIN; SELECT pg_advisory_xact_lock(x'776B6E6D'::int, hashtext(\(name)))")
-            let claim = NameClaim(
-                name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
+            let (claim, other) = try nameInUse()
             let first = a.recovery.nextNumber
             func new(_ number: UInt64) -> NewJob {
                 let request = JobRequest(thread: "mail", selector: "echo", payload: [])
@@ -387,16 +393,43 @@ struct `A database with shared threads` {
         }
     }
 
+    @Test func `holds up later submitted jobs of a thread behind such a name`() throws {
+        try withTwo { a, _ in
+            _ = try a.take("mail", from: 1)
+            _ = try a.take("disk", from: 1)
+            let (claim, other) = try nameInUse()
+            try sql(
+                """
+                SELECT workerd.perform('mail', 'echo', 'a', unique_name => 'once');
+                SELECT workerd.perform('mail', 'echo', 'b');
+                SELECT workerd.perform('disk', 'echo', 'c')
+                """)
+            let jobs = try a.submitted()
+            let first = a.recovery.nextNumber
+            let new = jobs.enumerated().map { place, job in
+                NewJob(
+                    Job(id: JobID(first + UInt64(place)), request: job.request, acceptedAt: 0),
+                    isParked: false, from: job)
+            }
+            let accepts = new.dropFirst().map { StoreCommand.accept($0) }
+            #expect(try a.tell(.acceptOnce(new[0], claim), accepts[0], accepts[1]) == nil)
+            #expect(a.acceptances.map(\.fault?.kind) == [.nameInUse, .nameInUse, nil])
+            try other.run("COMMIT")
+            // The next part may have them.
+            #expect(try a.tell(.settleSubmitted(SubmittedAnswer())) == nil)
+            #expect(try a.tell(accepts[0]) == nil)
+            #expect(a.acceptances.last?.fault == nil)
+        }
+    }
+
     @Test func `keeps a unique name for all daemons`() throws {
         try withTwo { a, b in
             _ = try a.take("mail", from: 1)
             _ = try b.take("disk", from: 1)
-            let claim = NameClaim(
-                name: Array("once".utf8), isAgain: false, until: 10_000, fingerprint: 1)
             func accept(_ sharer: Sharer, _ id: UInt64, _ thread: String) throws -> JobID? {
                 let request = JobRequest(thread: thread, selector: "echo", payload: [])
                 let job = Job(id: JobID(id), request: request, acceptedAt: 0)
-                sharer.store.add(.acceptOnce(NewJob(job, isParked: false), claim))
+                sharer.store.add(.acceptOnce(NewJob(job, isParked: false), Self.claim))
                 return try sharer.ask({ .confirm(ticket: $0) }) { answer, _ -> JobID?? in
                     switch answer {
                     case .existing(let other): .some(other.id)

@@ -43,6 +43,8 @@ struct SubmittedState {
     /// The jobs that are read at once, and their bytes.
     fileprivate static let partCountMax = 256
     fileprivate static let partByteCountMax = 8 << 20
+    /// The rows in turn among which jobs are sought, before those of each thread are.
+    fileprivate static let passedCountMax = 1_000
 }
 
 extension PostgreSQLStore: SubmittedTable {
@@ -154,19 +156,64 @@ extension PostgreSQLStore: SubmittedTable {
                 WHERE split_part(thread, '/', 1) = ANY (threads)))
         """
 
+    /// Reads the first rows of threads that are not left out.
+    ///
     /// - Parameter hasUnserved: whether to read the rows of threads that no daemon has as well.
     private func read(
         without busy: Set<String>, hasUnserved: Bool = false
     ) throws(StoreFault) -> [SubmittedJob] {
-        var threads = ArrayParameter(of: .text)
-        for thread in busy.sorted() { threads.append(thread) }
+        let isWanted =
+            "thread <> ALL ($2::text[]) AND "
+            + (hasUnserved ? "(\(Self.isInScope(5)) OR \(Self.isUnserved))" : Self.isInScope(5))
+        let jobs = try read(
+            """
+            SELECT * FROM (SELECT * FROM workerd.submitted WHERE \(Self.isNext)
+                ORDER BY place LIMIT \(SubmittedState.passedCountMax)) AS first_jobs
+            WHERE \(isWanted) ORDER BY place LIMIT $3::bigint
+            """, without: busy)
+        // Millions of rows of a thread that is left out may be in front.
+        guard jobs.isEmpty, isShared || !busy.isEmpty else { return jobs }
+        return try read(Self.nextOfEachThread(where: isWanted), without: busy)
+    }
+
+    /// The condition that a row is to be accepted.
+    private static let isNext = "refusal IS NULL AND place > $1::bigint"
+
+    /// The query for the first rows of some threads.
+    ///
+    /// It finds each thread, and each thread's first rows, in the index of threads and places.
+    ///
+    /// - Parameter isWanted: the condition that a thread is one of them.
+    private static func nextOfEachThread(where isWanted: String) -> String {
+        """
+        WITH RECURSIVE units AS (
+            (SELECT thread FROM workerd.submitted WHERE refusal IS NULL ORDER BY thread LIMIT 1)
+            UNION ALL
+            SELECT (SELECT thread FROM workerd.submitted
+                WHERE refusal IS NULL AND thread > units.thread ORDER BY thread LIMIT 1)
+            FROM units WHERE thread IS NOT NULL),
+        next_places AS (
+            SELECT place FROM (SELECT thread AS name FROM units WHERE \(isWanted)) AS wanted
+            CROSS JOIN LATERAL (SELECT place FROM workerd.submitted
+                WHERE thread = name AND \(isNext) ORDER BY place LIMIT $3::bigint) AS places
+            ORDER BY place LIMIT $3::bigint)
+        SELECT * FROM workerd.submitted WHERE place = ANY (ARRAY(SELECT place FROM next_places))
+        """
+    }
+
+    /// Reads rows up to a sum of payloads.
+    ///
+    /// - Parameter query: the query for the rows; parameter 1 is the place behind which to look, 2
+    ///   the threads that are left out, 3 the number of rows and 5 the threads of this daemon.
+    private func read(
+        _ query: String, without busy: Set<String>
+    ) throws(StoreFault) -> [SubmittedJob] {
         var parameters = Parameters()
         parameters.add(submitted.low)
-        parameters.add(threads)
+        parameters.add(.texts(busy.sorted()))
         parameters.add(SubmittedState.partCountMax)
         parameters.add(SubmittedState.partByteCountMax)
         parameters.add(scope)
-        let isInScope = Self.isInScope(5)
         return try rows(
             """
             SELECT place, ticket::text, thread, selector, payload, priority, order_key,
@@ -175,12 +222,7 @@ extension PostgreSQLStore: SubmittedTable {
             FROM (
                 SELECT *, coalesce(sum(length(payload)) OVER (ORDER BY place
                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
-                FROM (
-                    SELECT * FROM workerd.submitted
-                    WHERE refusal IS NULL AND place > $1::bigint AND thread <> ALL ($2::text[])
-                        AND \(hasUnserved ? "(\(isInScope) OR \(Self.isUnserved))" : isInScope)
-                    ORDER BY place LIMIT $3::bigint
-                ) AS next_jobs
+                FROM (\(query)) AS next_jobs
             ) AS added_up
             WHERE bytes_before < $4::bigint ORDER BY place
             """, parameters

@@ -48,6 +48,16 @@ extension ServerSchema {
         "CREATE INDEX submitted_refused ON workerd.submitted (place) WHERE refusal IS NOT NULL",
     ]
 
+    /// The index for the jobs of one thread.
+    ///
+    /// Those of a full thread may be millions.
+    static let submittedOfThread = [
+        """
+        CREATE INDEX submitted_of_thread ON workerd.submitted (thread, place)
+            WHERE refusal IS NULL
+        """
+    ]
+
     private static let options = """
         key text DEFAULT NULL, delay interval DEFAULT NULL, unique_name text DEFAULT NULL,
         priority text DEFAULT 'normal', retries integer DEFAULT NULL,

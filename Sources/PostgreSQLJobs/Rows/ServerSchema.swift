@@ -8,7 +8,7 @@ enum ServerSchema {
     /// The steps; the version of a schema is the number of steps that it has.
     static let steps: [[String]] = [
         tables + notes + views, submitting, nodes, timelines, sharing, encryptedLinks,
-        slots, batches, heads, dueHeads, loans,
+        slots, batches, heads, dueHeads, loans, submittedOfThread,
     ]
 
     /// The version that this program makes.

@@ -29,7 +29,7 @@ struct `Two daemons with one database` {
 
         private static let clockShim = compiledShim("clock-ahead")
 
-        private static func daemon(_ address: String, ahead: Int) throws -> TestDaemon {
+        static func daemon(_ address: String, ahead: Int = 0) throws -> TestDaemon {
             let (scratch, setup) = (
                 try Scratch(), Setup(store: "\"\(address)\", stateDirectory: \"$DIR\"")
             )
@@ -115,6 +115,29 @@ struct `Two daemons with one database` {
         }
         let new = try next.perform("images", "echo", "new")
         #expect(new > delayed)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `the second waits while the first one makes the tables`() throws {
+        let address = try PostgreSQLServer.shared.get().makeDatabase()
+        // As a daemon within the transaction that makes them.
+        let first = try SQLSession(at: address)
+        try first.run("SELECT pg_advisory_lock(x'776B7264'::int, 1)")
+        let second = try Pair.daemon(address)
+        defer { second.kill() }
+        try eventually("the second daemon waits") { second.log.contains("waits to take it over") }
+        func latestQuery() throws -> String {
+            try PostgreSQLServer.run(
+                """
+                SELECT max(query_start) FROM pg_stat_activity
+                WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory%'
+                """, at: address)
+        }
+        let earlier = try latestQuery()
+        try eventually("it has looked, and lives") { try latestQuery() > earlier }
+        try first.end()
+        try second.waitUntilListening()
+        #expect(try second.connect().perform("images", "echo", "x") > 0)
     }
 
     @Test(.timeLimit(.minutes(2)))
