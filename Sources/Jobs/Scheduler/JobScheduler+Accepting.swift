@@ -36,8 +36,8 @@ extension JobScheduler {
             }
         } catch {
             // A repeated submit gets the answer of the first one also if there is no room for
-            // another job.
-            guard let claim, isKept, error != .shuttingDown else {
+            // another job. One in the store stays there, and holds up those behind it at once.
+            guard let claim, isKept, submitted == nil, error != .shuttingDown else {
                 return effects.answer(reply, .failed(error))
             }
             ask(.repeated(error, reply)) { .findNamed(claim, ticket: $0) }

@@ -28,8 +28,9 @@ extension PostgreSQLStore {
     ///
     /// A name that comes later still is forgotten when a daemon starts.
     private static let latenessMilliseconds: Int64 = 10_000
-    /// The number of old names that each transaction with new ones checks.
-    private static let lookCount = 256
+    /// The number of old names that each transaction with new ones checks: more than it gives, so
+    /// that they end.
+    private static let lookCount = 1_000
 
     /// Gives a name to a new job, unless another job has it; part of a transaction.
     ///

@@ -154,10 +154,13 @@ final class ThreadSharing {
         self.nodes = nodes
         if isChanged { learnThreads() }
         let wanted = plan.wanted
-        let steps = plan.look(nodes, open: open, idle: idlePools, at: .now, load: load)
+        let resting = restingUnits
+        let steps = plan.look(nodes, open: open, idle: idlePools, at: .now) { [unowned self] pool in
+            load(of: pool, besides: resting)
+        }
         if plan.wanted != wanted { whenWishChanged?() }
         endDrains(besides: steps)
-        for step in steps { takeStep(step) }
+        for step in steps { takeStep(step, besides: resting) }
         if isChanged { warnOfDifferences() }
         forsaken.countInTime()
         if isChanged { whenChanged?() }
@@ -175,21 +178,24 @@ final class ThreadSharing {
     }
 
     /// The jobs that wait here for a spread pool; nil if its threads will soon have them all.
-    private func load(of pool: String) -> SlotLoad? {
+    ///
+    /// - Parameter resting: the units that can't be lent.
+    private func load(of pool: String, besides resting: Set<String>) -> SlotLoad? {
         guard let group = driver.groups.first(where: { $0.name == pool }),
             driver.shownWaitingCount(of: group) > group.members.count,
             group.members.contains(where: { !$0.thread.isPaused && !$0.thread.isStopped })
         else { return nil }
         var load = driver.scheduler.slotLoad(of: pool)
-        for unit in restingUnits { load.lendable[unit] = nil }
+        for unit in resting { load.lendable[unit] = nil }
         return load
     }
 
     /// The units with jobs that workers gave back for a while: only this node knows of that.
     private var restingUnits: Set<String> {
         Set(
-            driver.exchange.restingUntil.keys.compactMap { id in
-                driver.scheduler.book.job(id).map { ThreadGroup.name(of: $0.slot) }
+            driver.exchange.resting.compactMap { id, rest in
+                guard rest.isAsked, let job = driver.scheduler.book.active(id) else { return nil }
+                return ThreadGroup.name(of: job.slot)
             })
     }
 
@@ -221,7 +227,8 @@ final class ThreadSharing {
                 + "wait until one has")
     }
 
-    private func takeStep(_ step: SharingStep) {
+    /// - Parameter resting: the units that can't be given.
+    private func takeStep(_ step: SharingStep, besides resting: Set<String>) {
         guard !driver.isRefusing, driver.store.isTrusted else { return }
         switch step {
         case .claim(let name):
@@ -236,7 +243,7 @@ final class ThreadSharing {
         case .give(let move):
             guard open.contains(move.thread), !moving.contains(move.thread) else { return }
             guard !isStopped(move.thread), !driver.exchange.hasOwner(ofThreadIn: move.thread),
-                !restingUnits.contains(move.thread)
+                !resting.contains(move.thread)
             else { return endDrain(of: move.thread) }
             // Another thread may be on its way here.
             guard driver.changes.areDone, schedules.isIdle(of: move.thread) else {
@@ -294,8 +301,6 @@ final class ThreadSharing {
             return
         }
         let names = names(of: name, group)
-        // The claims read all that there is.
-        _ = driver.changes.takeStale(of: names)
         claim(names[...], of: name)
     }
 

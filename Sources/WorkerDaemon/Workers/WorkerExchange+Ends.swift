@@ -161,7 +161,7 @@ extension WorkerExchange {
         }
         letGo(of: delivery, delivery.end)
         answer(delivery.waiting, nil)
-        rest(remote.id, milliseconds)
+        rest(remote.id, milliseconds, isAsked: true)
         guard remote.putBack() else { return goOn(after: remote) }
         noteGivenBack(remote.id)
         isReady(remote)

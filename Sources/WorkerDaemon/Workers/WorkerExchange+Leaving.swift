@@ -67,15 +67,24 @@ extension WorkerExchange {
         }
     }
 
+    /// A time in which a job is given to no worker.
+    struct Rest {
+        let end: Instant
+        /// Whether a worker has asked for it.
+        let isAsked: Bool
+    }
+
     /// Gives a job to no worker for a while.
-    func rest(_ id: JobID, _ milliseconds: Int) {
+    ///
+    /// - Parameter isAsked: whether a worker has asked for that.
+    func rest(_ id: JobID, _ milliseconds: Int, isAsked: Bool) {
         let due = loop.now.advanced(by: .milliseconds(milliseconds))
-        restingUntil[id] = due
+        resting[id] = Rest(end: due, isAsked: isAsked)
         let exchange = Confined(self, to: loop)
         _ = loop.schedule(at: due) {
             // It may have been given back once more, for longer.
-            guard exchange.value.restingUntil[id] == due else { return }
-            exchange.value.restingUntil[id] = nil
+            guard exchange.value.resting[id]?.end == due else { return }
+            exchange.value.resting[id] = nil
             exchange.value.match()
         }
     }

@@ -66,7 +66,7 @@ extension WorkerExchange {
     }
 
     private func fits(_ remote: RemoteJob, _ taker: Taker) -> Bool {
-        guard !remote.isPaused, restingUntil[remote.id] == nil,
+        guard !remote.isPaused, resting[remote.id] == nil,
             taker.request.selectors.contains(remote.context.selector), taker.mayTouch(remote),
             mayHave(remote, taker), !isToGoOn(taker)
         else {

@@ -126,7 +126,7 @@ extension WorkerExchange {
         case .givenBack(let milliseconds):
             leave(held, context)
             answer(held.waiting, nil)
-            rest(held.id, milliseconds)
+            rest(held.id, milliseconds, isAsked: true)
             noteGivenBack(held.id)
         }
     }

@@ -168,8 +168,8 @@ final class WorkerExchange {
 
     /// Jobs that wait for a worker, in the order in which they were ready.
     var ready: [RemoteJob] = []
-    /// When jobs that were given back may be taken again.
-    var restingUntil: [JobID: Instant] = [:]
+    /// The jobs that no worker gets for a while.
+    var resting: [JobID: Rest] = [:]
     /// Whether a TAKE has got no job because its connection has earlier answers to be written.
     var hasUnanswered = false
     /// TAKEs that wait, in the order in which they came.
@@ -207,7 +207,7 @@ final class WorkerExchange {
         lobby.takerCount = { [unowned self] selector in
             takers.count { $0.request.selectors.contains(selector) }
         }
-        lobby.isResting = { [unowned self] id in restingUntil[id] != nil }
+        lobby.isResting = { [unowned self] id in resting[id] != nil }
     }
 
     /// The number of jobs in workers' hands.
@@ -307,8 +307,8 @@ final class WorkerExchange {
     private func left(_ remote: RemoteJob) {
         if remote.isSentBack, !remote.context.isWithdrawn {
             // Workers ask for others of its kind, and may not have it: not at once again.
-            if lobby.takerCount(remote.context.selector) > 0, restingUntil[remote.id] == nil {
-                rest(remote.id, Self.pauseAfterReturn)
+            if lobby.takerCount(remote.context.selector) > 0, resting[remote.id] == nil {
+                rest(remote.id, Self.pauseAfterReturn, isAsked: false)
             }
             lobby.cameBack(remote.context)
             return leaveStopped()

@@ -187,6 +187,36 @@ struct `Daemons that share the threads` {
         #expect(try client.job(running[3], "state").text == "running")
     }
 
+    /// Only their node knows how long the jobs are to wait.
+    @Test(.timeLimit(.minutes(3)))
+    func `keep a thread with a job that was given back for a while`() throws {
+        let fleet = try Fleet("a")
+        try fleet.waitUntil(["a": 4])
+        let (client, worker) = (try fleet.connect(to: "a"), try fleet.connect(to: "a"))
+        var jobs: [String: Int] = [:]
+        for name in Fleet.threads {
+            jobs[name] = try client.perform(.text(name), "resize", "x")
+            let job = try Taken.take(worker, "resize")
+            let reply = try worker.call(
+                "GIVEBACK", .integer(job.id), .text(job.token), "AFTER", 3_600_000)
+            #expect(reply.text == "OK")
+        }
+        try fleet.start("b")
+        try fleet.node("b").daemon.waitUntilListening()
+        try eventually("node a has seen node b for a while") {
+            (try client.call("NODES").elements?.count ?? 0) == 2
+        }
+        for name in Fleet.threads.dropLast() {
+            let id = try #require(jobs[name])
+            #expect(try client.call("CANCEL", .integer(id)).text == "cancelled")
+        }
+        try eventually("node b gets a thread") { try fleet.places()["b"]?.isEmpty == false }
+        try fleet.end("b")
+        try fleet.waitUntil(["a": 4])
+        let last = try #require(Fleet.threads.last)
+        #expect(try !fleet.node("a").daemon.log.contains("thread \(last) is given"))
+    }
+
     @Test(.timeLimit(.minutes(3)))
     func `give threads away whose jobs run one after another`() throws {
         let fleet = try Fleet("a")

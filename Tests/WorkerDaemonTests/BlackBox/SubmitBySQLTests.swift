@@ -186,13 +186,13 @@ struct SubmitBySQLTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func `a small job does not overtake a large one that finds no room`() throws {
+    @Test(.timeLimit(.minutes(2)), arguments: ["", ", unique_name => 'large'"])
+    func `a small job does not overtake a large one that finds no room`(name: String) throws {
         let scene = try Scene(threads: "images: { maxQueuedBytes: 100 }, mail: {}")
         defer { scene.daemon.kill() }
         try scene.daemon.check {
             try scene.client.pauseAndWait("images")
-            let calls = ["repeat('a', 60)", "repeat('b', 60)", "'c'"].map {
+            let calls = ["repeat('a', 60)", "repeat('b', 60)\(name)", "'c'"].map {
                 "SELECT workerd.perform('images', 'echo', \($0));"
             }
             try scene.sql("BEGIN; \(calls.joined()) COMMIT")
