@@ -199,14 +199,14 @@ import WorkerThreads
                 joined.open()
             }
             begun.wait()
-            for _ in 0..<1_000 { SystemThread.yield() }
+            for _ in 0..<100 { SystemThread.yield() }
             let (old, _) = try #require(try pool.replaceMember(named: "one"))
             lasts.reached.wait()
             if round.isMultiple(of: 2) {
                 hangs.open()
                 old.join()
             }
-            for _ in 0..<1_000 { SystemThread.yield() }
+            for _ in 0..<100 { SystemThread.yield() }
             #expect(!joined.isOpen)
             lasts.open()
             joiner.join()
