@@ -142,12 +142,15 @@ extension JournalWriter {
 
     /// The jobs of a thread that this scheduler has had, or has taken.
     ///
-    /// - Parameter fault: why a transaction has failed; it matters to a shared store alone.
+    /// Refused while an event could not be written: of the jobs that are read from the first one
+    /// on next, some would be read in their former state.
+    ///
+    /// - Parameter fault: why a transaction has failed.
     private func claimed(
         _ queues: [QueueName], _ store: any JournalTables, _ taken: TakenJobs? = nil,
         after fault: StoreFault? = nil
     ) -> Result<ClaimedJobs, StoreFault> {
-        if let fault, store.isShared { return .failure(fault) }
+        if let fault, store.isShared || !pending.isEmpty { return .failure(fault) }
         return reading { () throws(StoreFault) in
             let blockers = try store.blockers().filter { queues.contains($0.queue) }
             return ClaimedJobs(blockers: blockers, taken: taken)

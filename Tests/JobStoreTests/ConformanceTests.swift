@@ -51,6 +51,34 @@ import Testing
         }
     }
 
+    /// The jobs that are read next would be in their former states.
+    @Test func `a file claims nothing while the end of a job is not written`() throws {
+        let player = Player(try ReopenedFile(StoreLimits(), TestWall().time))
+        try player.open(serving: ["echo"])
+        let request = JobRequest(thread: "a", selector: "echo", payload: [1])
+        let jobs = (1...2).map { number in
+            NewJob(Job(id: JobID(number), request: request, acceptedAt: 1), isParked: false)
+        }
+        let definition = ScheduleDefinition(
+            name: "nightly", rhythm: .every(milliseconds: 100), request: request)
+        let record = ScheduleRecord(
+            definition, isFromCommand: true, progress: ScheduleProgress(since: 1))
+        _ = try player.play([.accept(jobs[0]), .keepSchedule(record, ticket: 1)])
+        let runs = [Int64(2), 3].map { moment in
+            let run = ScheduleRun(name: "nightly", thread: "a", through: moment, at: moment)
+            return MadeRun(run: run, new: jobs[1])
+        }
+        let queues = Priority.allCases.map { QueueName(thread: "a", priority: $0) }
+        let attempt = Attempt(number: 1, workerName: "a", startedAt: 2)
+        // The second run's number is taken, so nothing of the transaction is written.
+        let answers = try player.play([
+            .end(JobID(1), attempt, .done([]), at: 3), .claim(queues, ticket: 2), .run(runs),
+        ])
+        #expect(answers.first == "2 claimed fault")
+        #expect(try player.play([.claim(queues, ticket: 3)]).first == "3 claimed ")
+        player.close(2)
+    }
+
     private func compare(
         seed: UInt64, isDatabase: Bool = false,
         _ other: (StoreLimits, WallTime) throws -> any Reopened
