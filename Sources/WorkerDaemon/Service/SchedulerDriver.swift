@@ -144,13 +144,13 @@ final class SchedulerDriver {
     private func connectExchange() {
         exchange.confirm = { [unowned self] body in confirm(then: body) }
         exchange.noteGivenBack = { [unowned self] id in input { $0.givenBack(id) } }
-        exchange.noteVanished = { [unowned self] id, hasBegun in
-            guard let job = scheduler.book.active(id) else { return }
-            // The store hears of each attempt that it has begun, and then that it is over.
-            if !hasBegun, job.isStored {
-                store.noteStart(id.number, Attempt(number: job.attemptNumber))
-            }
-            (job.attempt as? JobContext)?.noteVanished()
+        // The store hears of each attempt that it has begun, and then that it is over.
+        exchange.noteStart = { [unowned self] id in
+            guard let job = scheduler.book.active(id), job.isStored else { return }
+            store.noteStart(id.number, Attempt(number: job.attemptNumber))
+        }
+        exchange.noteVanished = { [unowned self] id in
+            (scheduler.book.active(id)?.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
         }
         exchange.endHold = { [unowned self] job in input { $0.endHold(of: job) } }

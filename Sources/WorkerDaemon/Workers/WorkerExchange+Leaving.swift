@@ -62,7 +62,7 @@ extension WorkerExchange {
         } else {
             letGo(of: delivery, nil)
             guard remote.putBack() else { return goOn(after: remote) }
-            noteVanished(remote.id, true)
+            noteVanished(remote.id)
             isReady(remote)
         }
     }

@@ -69,7 +69,8 @@ extension WorkerExchange {
         vanishedCount += 1
         let name = held.holder.name.map { " \($0)" } ?? ""
         log.warning("job \(held.id): its worker\(name) of before the restart vanished")
-        noteVanished(held.id, false)
+        noteStart(held.id)
+        noteVanished(held.id)
     }
 
     /// Forgets a job of an earlier run, and the end that its worker has reported.
@@ -116,6 +117,7 @@ extension WorkerExchange {
     /// Ends an attempt that no thread serves.
     private func endUnserved(_ held: Inherited) {
         guard let end = held.end, let context = attempt(held.id), context.isWaiting else { return }
+        noteStart(held.id)
         switch end {
         case .done(let result): finishUnserved(held, context, .done(result), .asPlanned)
         case .failed(let reason, let retry):

@@ -140,10 +140,11 @@ final class WorkerExchange {
     var confirm: (@escaping (StoreFault?) -> Void) -> Void = { $0(nil) }
     /// Called for a job that waits again: its attempt does not count.
     var noteGivenBack: (JobID) -> Void = { _ in }
+    /// Called before an attempt is over that a worker of an earlier run has held, and that no
+    /// thread has begun.
+    var noteStart: (JobID) -> Void = { _ in }
     /// Called for a job whose worker has vanished: it waits again, and has one attempt more.
-    ///
-    /// The second argument says whether its thread has begun it since the start of the daemon.
-    var noteVanished: (JobID, Bool) -> Void = { _, _ in }
+    var noteVanished: (JobID) -> Void = { _ in }
     /// Called for a job of an earlier run that is not in memory, and that its worker holds no more.
     var endHold: (Job) -> Void = { _ in }
     /// Has the store keep which worker holds a job.
