@@ -130,7 +130,7 @@ struct `Two daemons with one database` {
             try PostgreSQLServer.run(
                 """
                 SELECT max(query_start) FROM pg_stat_activity
-                WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory%'
+                WHERE datname = current_database() AND query LIKE 'SELECT to_regclass%'
                 """, at: address)
         }
         let earlier = try latestQuery()
