@@ -187,8 +187,7 @@ extension JobScheduler {
         switch state {
         case .delayed: place(job, dueAt: dueAt ?? 0)
         case .buffered:
-            job.move(to: .buffered)
-            job.group.buffered.append(job.id)
+            job.group.buffer(job)
         case .waiting, .running, .done, .failed, .cancelled, .expired: takeItsTurn(job)
         }
     }
@@ -253,6 +252,7 @@ extension JobScheduler {
     /// A job is not accepted after all.
     private mutating func forget(_ commit: CommitQueue.Commit, _ answer: JobAnswer) {
         if let job = commit.job {
+            tellWaiters(of: job, .failed(.unknownJob(commit.id)))
             if book.active(commit.id) === job {
                 book.deactivate(job)
                 endExpiry(of: job)

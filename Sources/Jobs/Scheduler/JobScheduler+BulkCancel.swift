@@ -152,10 +152,8 @@ extension JobScheduler {
     private mutating func cancelInMemory(_ bulk: BulkCancel, of group: ThreadGroup) -> [JobID] {
         // The end of one may make others leave memory: the store ends those.
         let cancelled = book.activeJobs.filter(bulk.matches).filter {
-            book.active($0.id) === $0 && withdraw($0, staysInBuffer: true)
+            book.active($0.id) === $0 && withdraw($0)
         }
-        // All at once: a search of the buffer for each job takes too long if there are many.
-        if !cancelled.isEmpty { group.buffered.removeAll { book.active($0) == nil } }
         return cancelled.map(\.id)
     }
 

@@ -150,10 +150,10 @@ extension JobScheduler {
             return book.state(of: id) == nil ? nil : .tooLate
         }
         if withdraw(job) { return .cancelled }
+        // Should the daemon die first, it must not run again as if no client had asked.
+        if job.isStored, !job.isAskedToEnd || job.isInterrupted { keep(.askToEnd(id)) }
         job.isAskedToEnd = true
         effects.append(.cancel(job))
-        // Should the daemon die first, it must not run again as if no client had asked.
-        if job.isStored { keep(.askToEnd(id)) }
         guard job.stuckSince == nil else {
             effects.append(.reportStuck(job))
             return .stuck

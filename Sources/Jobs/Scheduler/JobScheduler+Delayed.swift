@@ -183,14 +183,16 @@ extension JobScheduler {
     private func takeBuffered(
         _ thread: String, of group: ThreadGroup, except stopped: Set<String>
     ) -> [JobEntry] {
-        let jobs = group.buffered.compactMap { book.active($0) }
         // A member's name releases the buffered jobs of this member; the pool's name releases all.
-        let released = jobs.filter {
-            group.addresses($0.slot, by: thread) && !stopped.contains($0.thread)
-        }
-        let ids = Set(released.map(\.id))
-        group.buffered = jobs.map(\.id).filter { !ids.contains($0) }
-        return released
+        group.takeBuffered(
+            { bufferedJob($0) },
+            where: { group.addresses($0.slot, by: thread) && !stopped.contains($0.thread) })
+    }
+
+    /// The job of a number, if it is collected in memory.
+    func bufferedJob(_ id: JobID) -> JobEntry? {
+        guard let job = book.active(id), case .buffered = job.place else { return nil }
+        return job
     }
 
     /// Has the store release a part of them, which answers how many there were.

@@ -202,29 +202,21 @@ extension JobScheduler {
     // MARK: - Taking back
 
     /// Takes back a job, unless it has begun.
-    ///
-    /// - Parameter staysInBuffer: the caller removes it from the buffered jobs.
-    mutating func withdraw(
-        _ job: JobEntry, as outcome: Outcome = .cancelled, staysInBuffer: Bool = false
-    ) -> Bool {
+    mutating func withdraw(_ job: JobEntry, as outcome: Outcome = .cancelled) -> Bool {
         guard withdrawAttempt(of: job) else { return false }
-        endWithdrawn(job, outcome, staysInBuffer: staysInBuffer)
+        endWithdrawn(job, outcome)
         return true
     }
 
     /// Ends a job that does not begin any more.
-    mutating func endWithdrawn(
-        _ job: JobEntry, _ outcome: Outcome, staysInBuffer: Bool = false
-    ) {
+    mutating func endWithdrawn(_ job: JobEntry, _ outcome: Outcome) {
         retract(job)
         cancelRelease(of: job)
-        if case .buffered = job.place, !staysInBuffer {
-            job.group.buffered.removeAll { $0 == job.id }
-        }
         apply(outcome.state == .expired ? .expire : .cancel, to: job.id)
         recordEnd(of: job, nil, outcome, at: now.unixMilliseconds)
         environment.endedUnbegun(job.id, of: job.thread, outcome)
         leave(job, JobAnswer(outcome, of: job.id))
+        job.group.sweepBuffered { bufferedJob($0) != nil }
         if audience.awaitsRoom { effects.append(.roomMayBe) }
         // Its commit may be the one that a release waits for.
         endReleases()

@@ -55,7 +55,7 @@ extension JobScheduler {
     /// ones.
     package func shownWaitingCount(of group: ThreadGroup) -> Int {
         environment.waitingCount(of: group) + group.load.parked(.waiting).count
-            + group.inLineCount + group.heldUpCount
+            + group.inLineCount + group.heldUpCount + group.suspendedCount
     }
 
     /// Keeps within other limits from now on, in memory and in the store; jobs that wait stay.

@@ -14,6 +14,16 @@ struct Releases {
     fileprivate struct Release {
         let thread: String
         let reply: ReplyToken
+        /// A job that it waits for.
+        var awaited: JobEntry?
+    }
+
+    /// A request that is answered when no job of a group runs any more.
+    struct Ending {
+        let group: ThreadGroup
+        let reply: ReplyToken
+        /// A job that it waits for.
+        var awaited: JobEntry?
     }
 
     fileprivate var waiting: [Release] = []
@@ -26,8 +36,7 @@ struct Releases {
     private var kept: Set<String> = []
     /// The released threads of whose stored jobs nothing is known, not even how many there are.
     private var forgotten: Set<String> = []
-    /// Requests that are answered when no job of a group runs any more.
-    var endings: [(group: ThreadGroup, reply: ReplyToken)] = []
+    var endings: [Ending] = []
 
     /// Whether a thread is released.
     func includes(_ thread: String) -> Bool { !threads.isEmpty && threads[thread] != nil }
@@ -346,19 +355,37 @@ extension JobScheduler {
     }
 
     /// Answers the releases whose last running job has ended.
+    ///
+    /// - Complexity: O(1) for each that waits for the same job as before, O(jobs in memory) for the
+    ///   others.
     mutating func endReleases() {
         if !served.releases.endings.isEmpty { tellEnded() }
         guard !served.releases.waiting.isEmpty else { return }
-        let busy = Set(
-            book.activeJobs.compactMap(\.queue).filter(\.isReleased).map(\.name.thread))
-        served.releases.waiting.removeAll { release in
-            guard !busy.contains(release.thread) else { return false }
-            effects.answer(release.reply, .done)
-            return true
+        var waiting: [Releases.Release] = []
+        for var release in served.releases.waiting {
+            let thread = release.thread
+            release.awaited = first(from: release.awaited) { job in
+                job.isActive && job.queue.map { $0.isReleased && $0.name.thread == thread } == true
+            }
+            if release.awaited == nil { effects.answer(release.reply, .done) }
+            if release.awaited != nil { waiting.append(release) }
         }
-        for claim in served.releases.claims where !busy.contains(claim.thread) {
+        served.releases.waiting = waiting
+        let awaited = Set(waiting.map(\.thread))
+        for claim in served.releases.claims where !awaited.contains(claim.thread) {
             served.releases.claims.removeAll { $0.reply == claim.reply }
             self.claim(claim.thread, claim.reply)
         }
+    }
+
+    /// The job that is still waited for, or else the first one in memory that is to be.
+    func first(from awaited: JobEntry?, where isAwaited: (JobEntry) -> Bool) -> JobEntry? {
+        if let awaited, isAwaited(awaited) { return awaited }
+        var found: JobEntry?
+        book.forEachActive { job in
+            if isAwaited(job) { found = job }
+            return found == nil
+        }
+        return found
     }
 }

@@ -145,6 +145,19 @@ extension JobScheduler {
         return .leftForRestart(job.id, thread: job.thread)
     }
 
+    /// Threads were told to stop: the clients that wait for parked jobs of theirs are told that
+    /// these stay in the store.
+    package mutating func threadsWereStopped() {
+        let stopped = cancels.takeWaiters { [served, environment] thread in
+            served.knownGroup(of: thread).map { environment.isStopped(thread, of: $0) } == true
+        }
+        for waiting in stopped {
+            let error = JobError.leftForRestart(
+                waiting.id, thread: PoolSlot.shown(waiting.thread))
+            waiting.clients.tell(.failed(error), &alarms, &effects)
+        }
+    }
+
     /// Has a client wait for the end of a job in memory.
     mutating func addWaiter(_ reply: ReplyToken, to job: JobEntry) {
         let waiter = waiter(reply, for: job.id)

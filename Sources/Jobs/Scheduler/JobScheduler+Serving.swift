@@ -91,7 +91,7 @@ extension JobScheduler {
         }
         served.remove(group)
         leave(group.names, of: group)
-        served.releases.endings.append((group, reply))
+        served.releases.endings.append(Releases.Ending(group: group, reply: reply))
         endReleases()
     }
 
@@ -122,6 +122,10 @@ extension JobScheduler {
         for thread in names { served.releases.add(thread, keepsNew: true) }
         let left = queues.all.filter { threads.contains($0.name.thread) }
         cancels.forgetLeft(of: left)
+        for waiting in cancels.takeWaiters(ofThreads: threads.contains) {
+            let error = JobError.unknownThread(PoolSlot.shown(waiting.thread))
+            waiting.clients.tell(.failed(error), &alarms, &effects)
+        }
         for queue in left {
             queue.release()
             queue.isOrphaned = true
@@ -211,17 +215,21 @@ extension JobScheduler {
 
     /// Answers the requests for groups of which no job runs any more.
     mutating func tellEnded() {
-        let busy = Set(
-            book.activeJobs.filter { job in
+        var endings: [Releases.Ending] = []
+        for var ending in served.releases.endings {
+            let group = ending.group
+            ending.awaited = first(from: ending.awaited) { job in
+                guard job.group === group else { return false }
                 switch job.place {
-                case .offered: true
-                case .committing: !job.group.isServed
-                case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: false
+                case .offered: return true
+                case .committing: return !group.isServed
+                case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: return false
                 }
-            }.map(\.group.index))
-        let ended = served.releases.endings.filter { !busy.contains($0.group.index) }
-        served.releases.endings.removeAll { !busy.contains($0.group.index) }
-        for ending in ended { effects.answer(ending.reply, .done) }
+            }
+            if ending.awaited == nil { effects.answer(ending.reply, .done) }
+            if ending.awaited != nil { endings.append(ending) }
+        }
+        served.releases.endings = endings
     }
 
     // MARK: - Counts of threads
@@ -235,7 +243,7 @@ extension JobScheduler {
         }
         group.isSuspended = true
         withdrawKeptBack(of: group)
-        served.releases.endings.append((group, reply))
+        served.releases.endings.append(Releases.Ending(group: group, reply: reply))
         endReleases()
     }
 

@@ -47,7 +47,6 @@ extension JobScheduler {
     ///
     /// - Returns: how many stored ones are left to the store.
     package mutating func abandonWaiting() -> Int {
-        forgetBuffers()
         let keptCount = abandon { $0.withdrawAttempt(of: $1) }
         // The jobs in turn are in the store only: it takes part when a client cancels many.
         if store.isKeeping, !queues.all.isEmpty { keep(.release(queues.all.map(\.name))) }
@@ -56,7 +55,6 @@ extension JobScheduler {
 
     /// Abandons all jobs that wait for their moment or to be released, as `abandonWaiting` does.
     package mutating func abandonDelayed() -> Int {
-        forgetBuffers()
         let offered = Set(book.activeJobs.filter { $0.place.isOffered }.map(\.id))
         // No delayed job comes into memory any more.
         defer { for queue in queues.all { offerLine(of: queue) } }
@@ -80,10 +78,6 @@ extension JobScheduler {
             recordRequeue(job)
         }
         stage.requeuedCount += abandon(hasBegun: true) { _, _ in true }
-    }
-
-    private mutating func forgetBuffers() {
-        for group in served.groups { group.buffered.removeAll() }
     }
 
     private mutating func abandon(

@@ -221,14 +221,21 @@ package struct JobScheduler: ~Copyable {
         book.checkInvariants()
         var kept: [Int: (kept: Int, heldUp: Int)] = [:]
         var inLineCounts: [Int: Int] = [:]
+        var suspendedCounts: [Int: Int] = [:]
+        var buffered: [Int: Set<JobID>] = [:]
         var moving: Set<QueueName> = []
         for job in book.activeJobs {
             if let queue = job.queue, !job.place.isInLine { moving.insert(queue.name) }
             switch job.place {
             case .outside: preconditionFailure("job \(job.id) is active and in no place")
             case .offered: break
-            case .committing, .delayed, .buffered, .suspended:
+            case .committing, .delayed: kept[job.group.index, default: (0, 0)].kept += 1
+            case .buffered:
                 kept[job.group.index, default: (0, 0)].kept += 1
+                buffered[job.group.index, default: []].insert(job.id)
+            case .suspended:
+                kept[job.group.index, default: (0, 0)].kept += 1
+                suspendedCounts[job.group.index, default: 0] += 1
             case .inLine:
                 kept[job.group.index, default: (0, 0)].kept += 1
                 inLineCounts[job.group.index, default: 0] += 1
@@ -256,9 +263,14 @@ package struct JobScheduler: ~Copyable {
             let counted = kept[group.index] ?? (0, 0)
             precondition(
                 counted.kept == group.keptBackCount && counted.heldUp == group.heldUpCount
-                    && inLineCounts[group.index, default: 0] == group.inLineCount,
+                    && inLineCounts[group.index, default: 0] == group.inLineCount
+                    && suspendedCounts[group.index, default: 0] == group.suspendedCount,
                 "group \(group.name) has \(counted), and counts \(group.keptBackCount) kept back, "
-                    + "\(group.heldUpCount) held up, \(group.inLineCount) in line")
+                    + "\(group.heldUpCount) held up, \(group.inLineCount) in line, "
+                    + "\(group.suspendedCount) suspended")
+            precondition(
+                buffered[group.index, default: []].isSubset(of: group.buffered),
+                "group \(group.name) has lost a buffered job")
             precondition(
                 waitingCount(of: group) <= book.activeCount + queues.load.parkedSum.count,
                 "group \(group.name) has \(waitingCount(of: group)) waiting jobs, more than all")

@@ -40,6 +40,8 @@ package final class ThreadGroup {
     package var keptBackCount: Int { unsafe uncheckedKeptBackCount }
     /// How many of these wait for parked jobs; changed by `JobEntry.move` only.
     private(set) var inLineCount = 0
+    /// How many of these are suspended; changed by `JobEntry.move` only.
+    private(set) var suspendedCount = 0
     /// How many of these wait behind a job that is tried again; changed by `JobEntry.move` only.
     package private(set) var heldUpCount = 0
     // SAFETY: confined to the scheduler's thread, and no access calls out to anything.
@@ -49,8 +51,13 @@ package final class ThreadGroup {
     @exclusivity(unchecked) private var uncheckedKeepsBack = false
     @exclusivity(unchecked) private var uncheckedKeptBackCount = 0
     @exclusivity(unchecked) private var uncheckedEnds: EndRate
-    /// Its jobs in memory that were collected and not released, in order.
-    var buffered: [JobID] = []
+    /// Its jobs in memory that were collected and not released, in order; others among them have
+    /// left.
+    private(set) var buffered: [JobID] = []
+    /// How many of them have not left; changed by `JobEntry.move` only.
+    private var bufferedCount = 0
+    /// So many are never looked through.
+    private static let sweptCountMin = 16
     /// Its waiting jobs by age; nil unless they are noted.
     var oldestWaiting: OldestWaiting?
     var ends: EndRate {
@@ -104,10 +111,46 @@ package final class ThreadGroup {
         unsafe uncheckedKeepsBack = isSuspended || !drained.isEmpty
     }
 
+    /// Collects a job.
+    func buffer(_ job: JobEntry) {
+        job.move(to: .buffered)
+        buffered.append(job.id)
+    }
+
+    /// Forgets the collected jobs that have left, once they are as many as the others.
+    ///
+    /// - Complexity: O(1) on average: half of the jobs that are looked at are forgotten.
+    func sweepBuffered(_ isBuffered: (JobID) -> Bool) {
+        guard buffered.count > max(Self.sweptCountMin, 2 * bufferedCount) else { return }
+        buffered.removeAll { !isBuffered($0) }
+    }
+
+    /// Takes out collected jobs.
+    ///
+    /// - Parameter job: the job of a number, if it is collected; nil else.
+    func takeBuffered(
+        _ job: (JobID) -> JobEntry?, where isTaken: (JobEntry) -> Bool
+    ) -> [JobEntry] {
+        var taken: [JobEntry] = []
+        buffered.removeAll { id in
+            guard let job = job(id) else { return true }
+            guard isTaken(job) else { return false }
+            taken.append(job)
+            return true
+        }
+        return taken
+    }
+
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
         case .outside, .offered: break
-        case .committing, .delayed, .buffered, .suspended: unsafe uncheckedKeptBackCount += more
+        case .committing, .delayed: unsafe uncheckedKeptBackCount += more
+        case .buffered:
+            unsafe uncheckedKeptBackCount += more
+            bufferedCount += more
+        case .suspended:
+            unsafe uncheckedKeptBackCount += more
+            suspendedCount += more
         case .inLine:
             unsafe uncheckedKeptBackCount += more
             inLineCount += more

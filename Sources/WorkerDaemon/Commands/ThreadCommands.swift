@@ -109,6 +109,7 @@ enum ThreadCommands {
         try checkIsOne(name, service)
         group.stop(name)
         service.driver.exchange.leaveStopped()
+        service.driver.input { $0.threadsWereStopped() }
         service.driver.forgetPause(of: name)
         service.driver.noteChange(of: name, .stopped)
         service.log.notice("thread \(name) was told to stop by client \(session.number)")

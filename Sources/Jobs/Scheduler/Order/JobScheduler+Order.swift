@@ -63,6 +63,11 @@ extension JobScheduler {
 
     private func holdUp(before job: JobEntry) -> HoldUp? {
         guard orders.holdUps.count > 0 else { return nil }
+        // A worker may be at it already: it waits only for others of which that holds, too.
+        if job.isInherited {
+            guard let holdUp = job.heldUpOrder?.holdUp, holdUp.blocker != job.id else { return nil }
+            return holdUp
+        }
         for order in [job.orders.thread, job.orders.key] {
             if let holdUp = order?.holdUp, holdUp.blocker != job.id { return holdUp }
         }

@@ -98,6 +98,7 @@ final class Transcript {
             }
         case "stop":
             for group in driver.groups { group.stopped.insert(rest[0]) }
+            driver.input { $0.threadsWereStopped() }
         case "leave":
             guard let job = driver.scheduler.book.active(JobID(UInt64(try number(rest[0]))))
             else { throw HistoryFault("there is no job \(rest[0])") }
