@@ -36,11 +36,21 @@ extension JobScheduler {
             }
         } catch {
             // A repeated submit gets the answer of the first one also if there is no room for
-            // another job. One in the store stays there, and holds up those behind it at once.
-            guard let claim, isKept, submitted == nil, error != .shuttingDown else {
+            // another job.
+            guard let claim, isKept, error != .shuttingDown, !staysInStore(submitted, error) else {
                 return effects.answer(reply, .failed(error))
             }
             ask(.repeated(error, reply)) { .findNamed(claim, ticket: $0) }
+        }
+    }
+
+    /// Whether a job that was submitted in the store waits there, and holds up those behind it at
+    /// once.
+    private func staysInStore(_ submitted: SubmittedJob?, _ error: JobError) -> Bool {
+        guard submitted != nil else { return false }
+        switch error {
+        case .full, .stoppedThread, .foreignThread: return true
+        default: return false
         }
     }
 

@@ -86,10 +86,22 @@ extension JobScheduler {
         countParked(job, state, of: queue)
         audience.watches.note(job.slot, of: job.id)
         guard job.hasWaiters else { return }
+        if let error = reasonToStay(job, in: queue) {
+            return tellWaiters(of: job, .failed(error))
+        }
         let waiters = job.takeWaiters()
         cancels.withWaiters(of: job.id, thread: job.slot) {
             $0.add(waiters, &alarms, environment)
         }
+    }
+
+    /// Why a job that has left memory does not come back before a restart or a reload; nil if it
+    /// may.
+    private func reasonToStay(_ job: JobEntry, in queue: JobQueue) -> JobError? {
+        if stage.isRefusing { return nil }
+        if queue.isOrphaned { return .unknownThread(job.thread) }
+        if !isServed(job) { return .unknownSelector(job.details.selector) }
+        return isStopped(queue) ? .leftForRestart(job.id, thread: job.thread) : nil
     }
 
     // MARK: - Loads

@@ -110,6 +110,9 @@ extension JobScheduler {
         endReleases()
     }
 
+    /// Whether the stored jobs of a thread may be another scheduler's.
+    package func isReleased(_ thread: String) -> Bool { served.releases.includes(thread) }
+
     /// Takes over the stored jobs of a thread; answers `done` when it knows the jobs that hold up
     /// others.
     package mutating func claim(_ thread: String, _ reply: ReplyToken) {

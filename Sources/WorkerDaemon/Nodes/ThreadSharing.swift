@@ -301,6 +301,9 @@ final class ThreadSharing {
             return
         }
         let names = names(of: name, group)
+        // Their claims read all that there is; a claim that broke off has read some names before.
+        let unread = names.filter { driver.scheduler.isReleased($0) }
+        _ = driver.changes.takeStale(of: unread)
         claim(names[...], of: name)
     }
 
