@@ -107,9 +107,9 @@ struct PendingCancels {
 
     func hasWaiters(of id: JobID) -> Bool { waiters[id] != nil }
 
-    /// The parked jobs of a thread for which clients wait.
-    func waitedFor(ofThread thread: String) -> [JobID] {
-        waiters.filter { $0.value.thread == thread }.keys.sorted()
+    /// The parked jobs of some threads for which clients wait.
+    func waitedFor(ofThreads isMeant: (String) -> Bool) -> [JobID] {
+        waiters.filter { isMeant($0.value.thread) }.keys.sorted()
     }
 
     /// Takes the clients that wait for parked jobs of some threads.

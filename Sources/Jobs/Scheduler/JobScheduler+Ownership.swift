@@ -168,7 +168,7 @@ extension JobScheduler {
                 if cancels.isPending(job.id) { cancels.withhold(job) } else { claimBlocker(job) }
             }
             endHoldUpsUntilClaim(of: thread)
-            lookForEnds(of: thread)
+            lookForEnds { $0 == thread }
             for queue in claimed { bringMore(of: queue) }
             effects.answer(reply, .done)
         }

@@ -115,11 +115,11 @@ extension JobScheduler {
         }
     }
 
-    /// Looks for the parked jobs of a claimed thread whose ends are waited for.
+    /// Looks for the parked jobs of some threads whose ends are waited for.
     ///
-    /// Another scheduler may have had the thread, and ended them.
-    mutating func lookForEnds(of thread: String) {
-        for id in cancels.waitedFor(ofThread: thread) { ask(.end(id)) { .find(id, ticket: $0) } }
+    /// Another scheduler may have had a claimed thread, and ended them; or their handler has gone.
+    mutating func lookForEnds(ofThreads isMeant: (String) -> Bool) {
+        for id in cancels.waitedFor(ofThreads: isMeant) { ask(.end(id)) { .find(id, ticket: $0) } }
     }
 
     /// A parked job was looked for whose end is waited for.
@@ -127,6 +127,8 @@ extension JobScheduler {
         let answer: JobAnswer
         switch found {
         case .success(let job) where job.outcome != nil: answer = JobAnswer(job.outcome, of: id)
+        case .success(let job) where served.knownSelector(job.selector) == nil:
+            answer = .failed(.unknownSelector(job.selector))
         // It goes on, or has come into memory with the clients that wait for it.
         case .success: return
         case .failure(.unknownJob): answer = .failed(.resultIsGone(id))

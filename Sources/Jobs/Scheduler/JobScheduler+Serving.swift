@@ -23,7 +23,10 @@ extension JobScheduler {
         served.serve(selectors)
         keep(.serve(Set(selectors.keys)))
         let gone = before.subtracting(selectors.keys)
-        if !gone.isEmpty { leaveJobs { gone.contains($0.details.selector) } }
+        if !gone.isEmpty {
+            leaveJobs { gone.contains($0.details.selector) }
+            lookForEnds(ofThreads: { _ in true })
+        }
         var threads: Set<String> = []
         for selector in Set(selectors.keys).subtracting(before) {
             queues.orphans.serve(selector)
