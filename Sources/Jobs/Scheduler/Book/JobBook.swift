@@ -333,12 +333,11 @@ package struct JobBook {
     ) -> (jobs: [Job], searched: JobID) {
         let wanted = min(limit, JobLimits.listCountMax, count(thread: thread, state: state))
         let place = place ?? span.end
-        var (found, searched): ([Job], JobID) = ([], place)
-        guard wanted > 0 else { return (found, searched) }
+        var (found, searched): ([JobEntry], JobID) = ([], place)
+        guard wanted > 0 else { return ([], searched) }
         let tally = thread.flatMap { tallyPlaces[$0] }
         // An adopted job is chained behind younger ones: then the whole chain is read and sorted.
         let most = hasAdopted ? Int.max : wanted
-        found.reserveCapacity(wanted)
         var next = firstSlot(of: span)
         var left = hasAdopted ? Int.max : searchCountMax
         while found.count < most, let slot = next {
@@ -357,9 +356,10 @@ package struct JobBook {
             left -= 1
             guard tally == nil || tally == entry.tally else { continue }
             guard state == nil || state == entry.job.state else { continue }
-            found.append(entry.job)
+            found.append(entry)
         }
-        return (hasAdopted ? span.sorted(found, limit: wanted) : found, searched)
+        if hasAdopted { found.sort { span.precedes($0.id, $1.id) } }
+        return (found.prefix(wanted).map(\.job), searched)
     }
 
     /// Where a listing begins.
