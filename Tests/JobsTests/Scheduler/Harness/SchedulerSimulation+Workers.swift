@@ -11,7 +11,12 @@ extension SchedulerSimulation {
             note("the worker of \(id) has vanished meanwhile")
             count("vanished")
             entries[id]?.heldNumber = nil
+            let attempt = driver.scheduler.book.active(id)?.attempt as? FakeAttempt
             driver.vanish(id)
+            if let attempt, attempt.isAskedToEnd, state(of: id)?.isEnded != true {
+                // The shutdown has interrupted it: this attempt does not count.
+                entries[id]?.lastNumber = attempt.number - 1
+            }
             if state(of: id)?.isEnded == true { entries[id]?.hasEnded = true }
             return
         }

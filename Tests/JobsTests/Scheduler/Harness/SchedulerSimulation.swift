@@ -242,8 +242,9 @@ final class SchedulerSimulation {
         for other in entries.values
         where other !== entry && !other.hasEnded && other.life >= 0 {
             guard let order = entry.order, other.order == order else { continue }
-            // A blocker leaves with its thread, and jobs in memory only stay.
-            let hasLeft = other.isStored && isAway(other)
+            // A blocker leaves with its thread or handler, and jobs in memory only stay, unless the
+            // daemon goes down.
+            let hasLeft = (other.isStored || isGoingDown) && isAway(other)
             // Two hold each other up if the handler of the first was away: the first goes on. One
             // that a worker holds since before the restart goes first.
             let goesFirst =
