@@ -11,24 +11,17 @@
 
 /// The threads that were released, and the releases that wait for running jobs.
 struct Releases {
-    fileprivate struct Release {
-        let thread: String
+    /// A request that waits for jobs of a thread or a group.
+    struct Request<Subject> {
+        let subject: Subject
         let reply: ReplyToken
-        /// A job that it waits for.
+        /// One of the jobs that it waits for.
         var awaited: JobEntry?
     }
 
-    /// A request that is answered when no job of a group runs any more.
-    struct Ending {
-        let group: ThreadGroup
-        let reply: ReplyToken
-        /// A job that it waits for.
-        var awaited: JobEntry?
-    }
-
-    fileprivate var waiting: [Release] = []
+    fileprivate var waiting: [Request<String>] = []
     /// Claims of threads that are leaving.
-    fileprivate var claims: [Release] = []
+    fileprivate var claims: [Request<String>] = []
     /// The threads that are released, and the number of the release of each.
     private var threads: [String: UInt64] = [:]
     private var latest: UInt64 = 0
@@ -36,7 +29,8 @@ struct Releases {
     private var kept: Set<String> = []
     /// The released threads of whose stored jobs nothing is known, not even how many there are.
     private var forgotten: Set<String> = []
-    var endings: [Ending] = []
+    /// Requests that are answered when no job of a group runs any more.
+    var endings: [Request<ThreadGroup>] = []
 
     /// Whether a thread is released.
     func includes(_ thread: String) -> Bool { !threads.isEmpty && threads[thread] != nil }
@@ -106,7 +100,7 @@ extension JobScheduler {
             if withdrawAttempt(of: job) { leaveToOwner(job, queue) }
         }
         if !released.isEmpty { keep(.release(released.map(\.name))) }
-        served.releases.waiting.append(Releases.Release(thread: thread, reply: reply))
+        served.releases.waiting.append(Releases.Request(subject: thread, reply: reply))
         endReleases()
     }
 
@@ -118,8 +112,8 @@ extension JobScheduler {
     package mutating func claim(_ thread: String, _ reply: ReplyToken) {
         guard served.releases.includes(thread) else { return effects.answer(reply, .done) }
         guard !stage.isRefusing else { return effects.answer(reply, .failed(.shuttingDown)) }
-        guard !served.releases.waiting.contains(where: { $0.thread == thread }) else {
-            return served.releases.claims.append(Releases.Release(thread: thread, reply: reply))
+        guard !served.releases.waiting.contains(where: { $0.subject == thread }) else {
+            return served.releases.claims.append(Releases.Request(subject: thread, reply: reply))
         }
         guard cancels.bulkTurns.enter(.claim(thread, reply)) else { return }
         beginToClaim(thread, reply)
@@ -358,37 +352,42 @@ extension JobScheduler {
     }
 
     /// Answers the releases whose last running job has ended.
-    ///
-    /// - Complexity: O(1) for each that waits for the same job as before, O(jobs in memory) for the
-    ///   others.
     mutating func endReleases() {
         if !served.releases.endings.isEmpty { tellEnded() }
         guard !served.releases.waiting.isEmpty else { return }
-        var waiting: [Releases.Release] = []
-        for var release in served.releases.waiting {
-            let thread = release.thread
-            release.awaited = first(from: release.awaited) { job in
-                job.isActive && job.queue.map { $0.isReleased && $0.name.thread == thread } == true
-            }
-            if release.awaited == nil { effects.answer(release.reply, .done) }
-            if release.awaited != nil { waiting.append(release) }
+        served.releases.waiting = answerOver(served.releases.waiting) { thread, job in
+            job.isActive && job.queue.map { $0.isReleased && $0.name.thread == thread } == true
         }
-        served.releases.waiting = waiting
-        let awaited = Set(waiting.map(\.thread))
-        for claim in served.releases.claims where !awaited.contains(claim.thread) {
+        let awaited = Set(served.releases.waiting.map(\.subject))
+        for claim in served.releases.claims where !awaited.contains(claim.subject) {
             served.releases.claims.removeAll { $0.reply == claim.reply }
-            self.claim(claim.thread, claim.reply)
+            self.claim(claim.subject, claim.reply)
         }
     }
 
-    /// The job that is still waited for, or else the first one in memory that is to be.
-    func first(from awaited: JobEntry?, where isAwaited: (JobEntry) -> Bool) -> JobEntry? {
-        if let awaited, isAwaited(awaited) { return awaited }
-        var found: JobEntry?
-        book.forEachActive { job in
-            if isAwaited(job) { found = job }
-            return found == nil
+    /// Answers the requests that wait for no job any more.
+    ///
+    /// - Returns: the others.
+    /// - Complexity: O(1) for each that waits for the same job as before, O(jobs in memory) for the
+    ///   others.
+    mutating func answerOver<Subject>(
+        _ requests: [Releases.Request<Subject>], where isAwaited: (Subject, JobEntry) -> Bool
+    ) -> [Releases.Request<Subject>] {
+        var left: [Releases.Request<Subject>] = []
+        for var request in requests {
+            if let job = request.awaited, !isAwaited(request.subject, job) { request.awaited = nil }
+            if request.awaited == nil {
+                book.forEachActive { job in
+                    if isAwaited(request.subject, job) { request.awaited = job }
+                    return request.awaited == nil
+                }
+            }
+            if request.awaited == nil {
+                effects.answer(request.reply, .done)
+            } else {
+                left.append(request)
+            }
         }
-        return found
+        return left
     }
 }

@@ -150,13 +150,22 @@ extension JobScheduler {
     /// Threads were told to stop: the clients that wait for parked jobs of theirs are told that
     /// these stay in the store.
     package mutating func threadsWereStopped() {
-        let stopped = cancels.takeWaiters { [served, environment] thread in
-            served.knownGroup(of: thread).map { environment.isStopped(thread, of: $0) } == true
-        }
-        for waiting in stopped {
-            let error = JobError.leftForRestart(
-                waiting.id, thread: PoolSlot.shown(waiting.thread))
-            waiting.clients.tell(.failed(error), &alarms, &effects)
+        let (served, environment) = (served, environment)
+        tellWaiters(
+            ofThreads: { thread in
+                served.knownGroup(of: thread).map { environment.isStopped(thread, of: $0) } == true
+            }, JobError.leftForRestart)
+    }
+
+    /// Tells the clients that wait for parked jobs of some threads why these do not go on.
+    ///
+    /// - Parameter error: the reason for a job of a thread or pool.
+    mutating func tellWaiters(
+        ofThreads isMeant: (String) -> Bool, _ error: (JobID, String) -> JobError
+    ) {
+        for waiting in cancels.takeWaiters(ofThreads: isMeant) {
+            let reason = error(waiting.id, PoolSlot.shown(waiting.thread))
+            waiting.clients.tell(.failed(reason), &alarms, &effects)
         }
     }
 

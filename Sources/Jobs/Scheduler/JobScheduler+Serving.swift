@@ -94,7 +94,7 @@ extension JobScheduler {
         }
         served.remove(group)
         leave(group.names, of: group)
-        served.releases.endings.append(Releases.Ending(group: group, reply: reply))
+        served.releases.endings.append(Releases.Request(subject: group, reply: reply))
         endReleases()
     }
 
@@ -125,10 +125,7 @@ extension JobScheduler {
         for thread in names { served.releases.add(thread, keepsNew: true) }
         let left = queues.all.filter { threads.contains($0.name.thread) }
         cancels.forgetLeft(of: left)
-        for waiting in cancels.takeWaiters(ofThreads: threads.contains) {
-            let error = JobError.unknownThread(PoolSlot.shown(waiting.thread))
-            waiting.clients.tell(.failed(error), &alarms, &effects)
-        }
+        tellWaiters(ofThreads: threads.contains) { _, thread in .unknownThread(thread) }
         for queue in left {
             queue.release()
             queue.isOrphaned = true
@@ -218,21 +215,14 @@ extension JobScheduler {
 
     /// Answers the requests for groups of which no job runs any more.
     mutating func tellEnded() {
-        var endings: [Releases.Ending] = []
-        for var ending in served.releases.endings {
-            let group = ending.group
-            ending.awaited = first(from: ending.awaited) { job in
-                guard job.group === group else { return false }
-                switch job.place {
-                case .offered: return true
-                case .committing: return !group.isServed
-                case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: return false
-                }
+        served.releases.endings = answerOver(served.releases.endings) { group, job in
+            guard job.group === group else { return false }
+            switch job.place {
+            case .offered: return true
+            case .committing: return !group.isServed
+            case .outside, .delayed, .buffered, .inLine, .heldUp, .suspended: return false
             }
-            if ending.awaited == nil { effects.answer(ending.reply, .done) }
-            if ending.awaited != nil { endings.append(ending) }
         }
-        served.releases.endings = endings
     }
 
     // MARK: - Counts of threads
@@ -246,7 +236,7 @@ extension JobScheduler {
         }
         group.isSuspended = true
         withdrawKeptBack(of: group)
-        served.releases.endings.append(Releases.Ending(group: group, reply: reply))
+        served.releases.endings.append(Releases.Request(subject: group, reply: reply))
         endReleases()
     }
 

@@ -226,21 +226,14 @@ package struct JobScheduler: ~Copyable {
         var moving: Set<QueueName> = []
         for job in book.activeJobs {
             if let queue = job.queue, !job.place.isInLine { moving.insert(queue.name) }
+            if !job.place.isOffered { kept[job.group.index, default: (0, 0)].kept += 1 }
             switch job.place {
             case .outside: preconditionFailure("job \(job.id) is active and in no place")
-            case .offered: break
-            case .committing, .delayed: kept[job.group.index, default: (0, 0)].kept += 1
-            case .buffered:
-                kept[job.group.index, default: (0, 0)].kept += 1
-                buffered[job.group.index, default: []].insert(job.id)
-            case .suspended:
-                kept[job.group.index, default: (0, 0)].kept += 1
-                suspendedCounts[job.group.index, default: 0] += 1
-            case .inLine:
-                kept[job.group.index, default: (0, 0)].kept += 1
-                inLineCounts[job.group.index, default: 0] += 1
+            case .offered, .committing, .delayed: break
+            case .buffered: buffered[job.group.index, default: []].insert(job.id)
+            case .suspended: suspendedCounts[job.group.index, default: 0] += 1
+            case .inLine: inLineCounts[job.group.index, default: 0] += 1
             case .heldUp(let holdUp):
-                kept[job.group.index, default: (0, 0)].kept += 1
                 kept[job.group.index, default: (0, 0)].heldUp += 1
                 precondition(
                     book.active(holdUp.blocker) != nil || stage.isRefusing

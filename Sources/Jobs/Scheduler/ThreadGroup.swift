@@ -143,21 +143,14 @@ package final class ThreadGroup {
 
     fileprivate func count(_ place: JobPlace, _ more: Int) {
         switch place {
-        case .outside, .offered: break
-        case .committing, .delayed: unsafe uncheckedKeptBackCount += more
-        case .buffered:
-            unsafe uncheckedKeptBackCount += more
-            bufferedCount += more
-        case .suspended:
-            unsafe uncheckedKeptBackCount += more
-            suspendedCount += more
-        case .inLine:
-            unsafe uncheckedKeptBackCount += more
-            inLineCount += more
-        case .heldUp:
-            unsafe uncheckedKeptBackCount += more
-            heldUpCount += more
+        case .outside, .offered: return
+        case .committing, .delayed: break
+        case .buffered: bufferedCount += more
+        case .suspended: suspendedCount += more
+        case .inLine: inLineCount += more
+        case .heldUp: heldUpCount += more
         }
+        unsafe uncheckedKeptBackCount += more
     }
 }
 
