@@ -13,6 +13,8 @@ final class ChildRegistry: Sendable {
         /// The number of children being started, whose process ids are not known yet.
         var startingCount = 0
         var isClosed = false
+        /// Whether the process ends with its children, whose ends are told to no job.
+        var isEnding = false
     }
 
     /// The mark in the environment of each child, by which a later daemon finds it.
@@ -57,8 +59,15 @@ final class ChildRegistry: Sendable {
     }
 
     /// Removes a child; called before it is reaped, while its process id is still its own.
+    ///
+    /// - Blocks: for ever, once the process ends: a job whose program was killed for that has not
+    ///   failed, and runs again after the next start.
     func remove(_ processID: Int) {
-        state.withLock { _ = $0.groups.removeValue(forKey: processID) }
+        let isEnding = state.withLock { state in
+            state.groups.removeValue(forKey: processID)
+            return state.isEnding
+        }
+        while isEnding { SystemThread.yield() }
     }
 
     /// Kills the process group of every child, now and from now on.
@@ -72,10 +81,14 @@ final class ChildRegistry: Sendable {
 
     /// Kills every child, those being started included, and ends the process.
     ///
+    /// The jobs of the children are left as a crash leaves them: none of them is told an end.
+    ///
     /// - Parameter patience: the longest wait for children being started: a program on a hung disk
     ///   is not waited for.
     /// - Blocks: until they are started, or for `patience`.
     func killAll(within patience: Duration, andEnd end: () -> Never) -> Never {
+        // Before the first one is killed: its job's thread may see that before this one goes on.
+        state.withLock { $0.isEnding = true }
         killAll()
         let deadline = SystemClock().now().advanced(by: patience)
         while true {
