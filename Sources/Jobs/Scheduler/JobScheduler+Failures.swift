@@ -178,6 +178,7 @@ extension JobScheduler {
         // Its thread or its handler may have gone since the store was asked.
         guard let group = served.knownGroup(of: job.thread) else { return queues.addOrphan(job) }
         let queue = queues.queue(job.queue, of: group)
+        queue.delayed.runsAgain(job.id)
         let due = job.dueAt ?? job.acceptedAt
         guard isServed(job, of: queue), !stage.keepsDelayed,
             queue.delayed.takesDue(DueKey(dueAt: due, id: job.id))

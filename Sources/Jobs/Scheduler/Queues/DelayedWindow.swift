@@ -8,12 +8,12 @@
 
 /// The delayed and buffered jobs of a queue.
 ///
-/// Owned by its `JobQueue`.
-struct DelayedWindow {
+/// Pure; owned by its `JobQueue`.
+package struct DelayedWindow {
     /// Jobs in memory that were delayed, until their ends; due ones wait for their thread.
     private(set) var inMemory = JobAmount()
     /// Everything behind this place is parked.
-    private(set) var horizon: DueKey
+    package private(set) var horizon: DueKey
     /// Jobs in memory and on the disk that are not due yet.
     private var unreleased: [JobID: Int64] = [:]
     /// Whether some of them may lie behind the horizon.
@@ -24,7 +24,7 @@ struct DelayedWindow {
     private var endedMeanwhile: Set<JobID> = []
 
     /// - Parameter horizon: behind it, jobs may be parked.
-    init(_ window: WindowLimits, horizon: DueKey) {
+    package init(_ window: WindowLimits, horizon: DueKey) {
         self.window = window
         self.horizon = horizon
     }
@@ -52,12 +52,16 @@ struct DelayedWindow {
     }
 
     /// Records that a load in flight must not bring a job again.
-    mutating func ended(_ id: JobID) {
+    package mutating func ended(_ id: JobID) {
         if isLoading { endedMeanwhile.insert(id) }
     }
 
+    /// A job that had ended runs again: a load that brings it has seen that, as answers come in the
+    /// order of the commands.
+    package mutating func runsAgain(_ id: JobID) { endedMeanwhile.remove(id) }
+
     /// A job has its place and its timer.
-    mutating func placed(_ key: DueKey) {
+    package mutating func placed(_ key: DueKey) {
         unreleased[key.id] = key.dueAt
         if key > horizon { mayLieBehind = true }
     }
@@ -92,7 +96,7 @@ struct DelayedWindow {
     mutating func fired(at moment: Int64) { fired(behind: DueKey(dueAt: moment, id: JobID(0))) }
 
     /// Parked jobs become due behind a place.
-    mutating func fired(behind key: DueKey) {
+    package mutating func fired(behind key: DueKey) {
         guard key < horizon else { return }
         horizon = key
         mayLieBehind = true
@@ -136,7 +140,7 @@ struct DelayedWindow {
     }
 
     /// Jobs are asked for.
-    mutating func beginLoad() -> (limit: Int, byteCount: Int) {
+    package mutating func beginLoad() -> (limit: Int, byteCount: Int) {
         loadCount += 1
         return (
             max(1, min(window.loadCountMax, window.countMax - inMemory.count)),
@@ -151,7 +155,7 @@ struct DelayedWindow {
     ///
     /// - Returns: the jobs that are not in memory, and whether they may come there; not if a
     ///   command has changed parked jobs since the load began.
-    mutating func loadEnded(
+    package mutating func loadEnded(
         _ batch: JobBatch, after key: DueKey, isInMemory: (JobID) -> Bool
     ) -> (jobs: [Job], isCurrent: Bool) {
         let isOutdated = isVoid || key != horizon

@@ -47,7 +47,7 @@ extension SchedulerSimulation {
             [UInt8(number)], isAgain: random.chance(30),
             milliseconds: random.chance(30) ? Int64(1 + random.below(5_000)) : nil)
         request.thread = number < 4 ? "one" : "two"
-        request.payload = [UInt8(random.chance(80) ? 0 : 1)]
+        request.payload = Array((random.chance(80) ? "most" : "other").utf8)
     }
 
     func accepted(_ id: JobID, _ request: JobRequest, isStored: Bool) {

@@ -71,6 +71,7 @@ extension SchedulerSimulation {
         if !other { mayBeDropped { $0.request.selector == "other" } }
         let threads = driver.serve(selectors: other ? ["echo", "other"] : ["echo"])
         note("release and claim \(threads)")
+        if !other { mustHear("its handler has gone") { $0.request.selector == "other" } }
         if !threads.isEmpty { count("brought back") }
         for thread in threads {
             let reply = reply()
@@ -83,6 +84,7 @@ extension SchedulerSimulation {
         note("remove \(name)")
         count("removed")
         mayBeDropped { $0.request.thread == name }
+        mustHear("thread \(name) has gone") { $0.request.thread == name }
         let reply = reply()
         change = .removing(name, reply.number)
         driver.remove(name, reply)
@@ -119,8 +121,10 @@ extension SchedulerSimulation {
             count("resumed")
             note("\(name) has \(threads) threads")
             let members = TestDriver.members(name, threads)
-            let gone = Set(driver.group(name).memberNames).subtracting(members)
+            // The pool itself stays, with one thread, too.
+            let gone = Set(driver.group(name).memberNames).subtracting(members + [name])
             mayBeDropped { gone.contains($0.request.thread) }
+            mustHear("\(name) has fewer threads") { gone.contains($0.request.thread) }
             if !driver.group(name).running.isEmpty { fail("\(name) is suspended, and runs a job") }
             claim(driver.resume(name, members))
         case .claiming(var left):

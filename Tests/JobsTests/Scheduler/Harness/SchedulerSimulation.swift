@@ -30,8 +30,10 @@ final class SchedulerSimulation {
     private var asked: [UInt64: (JobRequest, isStored: Bool)] = [:]
     private var cancels: [UInt64: JobID] = [:]
     var payloads: [UInt64: JobID] = [:]
-    private var answered: Set<UInt64> = []
-    private var requestCount: UInt64 = 0
+    /// Clients that wait for the ends of jobs, by the requests.
+    var waiting: [UInt64: WaitingClient] = [:]
+    private(set) var answered: Set<UInt64> = []
+    private(set) var requestCount: UInt64 = 0
     private(set) var life = 0
     private var hasCancelledAll = false
     /// Requests to cancel all jobs of a pool that were not answered.
@@ -77,7 +79,9 @@ final class SchedulerSimulation {
             if store != .none, random.chance(1), random.chance(60) { try shutDown() }
             step()
             try check()
+            if random.chance(1) { try checkSilence() }
         }
+        try checkSilence()
         try sweep()
     }
 
@@ -130,6 +134,7 @@ final class SchedulerSimulation {
         case ..<91: driver.pauseOrResume(random.below(3))
         case ..<93: passOn()
         case ..<94: changeServed()
+        case ..<95: waitForOne()
         default: turnStore()
         }
         if store == .prompt { turnStore() }
@@ -144,9 +149,9 @@ final class SchedulerSimulation {
         driver.deliver(store == .prompt ? .max : random.below(6))
     }
 
-    func reply() -> ReplyToken {
+    func reply(_ patience: ReplyToken.Patience? = nil) -> ReplyToken {
         requestCount += 1
-        return ReplyToken(client: 1, number: requestCount)
+        return ReplyToken(client: 1, number: requestCount, patience: patience)
     }
 
     private func submit() {
@@ -167,9 +172,10 @@ final class SchedulerSimulation {
             request.selector = "other"
         }
         if random.chance(10) { request.isVolatile = true }
-        let reply = reply()
         let isStored = store != .none && !request.isVolatile
-        asked[reply.number] = (request, isStored)
+        // The answer to a client that waits does not tell the number of its job.
+        let reply = reply(random.chance(5) ? somePatience() : nil)
+        if reply.patience == nil { asked[reply.number] = (request, isStored) }
         note(
             "perform \(reply.number) \(request.thread) \(request.selector) \(request.schedule) "
                 + "\(request.options.value)"
@@ -352,6 +358,7 @@ final class SchedulerSimulation {
         bulkCancels = []
         claims = [:]
         payloads = [:]
+        waiting = [:]
         answered = Set(0...requestCount)
         for entry in entries.values {
             if !entry.isStored { entry.hasEnded = true }
@@ -369,13 +376,12 @@ final class SchedulerSimulation {
     // MARK: - Answers
 
     private func answer(_ reply: ReplyToken, _ answer: JobAnswer) {
-        if reply.number <= requestCount, !answered.insert(reply.number).inserted,
-            asked[reply.number] != nil || cancels[reply.number] != nil
-        {
+        if !answered.insert(reply.number).inserted {
             fail("request \(reply.number) was answered twice")
         }
         defer { noteChange(reply.number) }
         bulkCancels.remove(reply.number)
+        waiting[reply.number] = nil
         if let thread = claims.removeValue(forKey: reply.number), case .failed = answer {
             released.insert(thread)
         }
@@ -456,9 +462,7 @@ final class SchedulerSimulation {
 
     private func checkEnd() throws {
         checkFollowersAtEnd()
-        if let unanswered = asked.keys.min() ?? cancels.keys.min() {
-            throw HistoryFault("request \(unanswered) is never answered")
-        }
+        try checkAnswers()
         // Of a job that a lost answer named, only the number is known.
         for entry in entries.values where entry.life >= 0 {
             guard let state = state(of: entry.id) else {

@@ -249,7 +249,13 @@ final class TestDriver: SchedulerEnvironment {
         case .news:
             let next = scheduler.effects.takeNews()
             tell("news for \(next.client): job \(next.news.id) \(next.news.state)")
-        case .change: whenChanged?(scheduler.effects.takeChange())
+        case .change:
+            let change = scheduler.effects.takeChange()
+            // It runs again, or the store has ended it meanwhile.
+            if case .job(let job) = change, recorded[job.id]?.rawValue != job.state {
+                recorded[job.id] = nil
+            }
+            whenChanged?(change)
         case .note: tell("log \(scheduler.effects.takeNote().text)")
         case .confirm:
             let next = scheduler.effects.takeConfirmed()
