@@ -223,7 +223,8 @@ extension JobScheduler {
         if let wanting { bringMore(of: wanting) }
     }
 
-    /// - Returns: whether the job goes on in memory; else its queue may want a load.
+    /// - Returns: whether the job goes on in memory; else its queue may want a load. A delayed one
+    ///   may be parked, or have others parked.
     private mutating func committed(_ commit: CommitQueue.Commit, _ fault: StoreFault?) -> Bool {
         if let fault {
             forget(commit, .failed(.storeFailed(fault)))
@@ -249,7 +250,7 @@ extension JobScheduler {
             return false
         }
         goOn(job, commit.state, dueAt: commit.dueAt)
-        return true
+        return commit.state != .delayed
     }
 
     /// The next job has the name of another one, whose number its client gets.

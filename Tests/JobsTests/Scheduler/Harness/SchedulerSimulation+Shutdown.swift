@@ -26,7 +26,10 @@ extension SchedulerSimulation {
         try goOn(steps: random.below(30))
         guard isGoingDown else { return }
         if random.chance(70) { driver.leaveToWorkers() }
-        driver.input { $0.abandonRunning() }
+        driver.input {
+            $0.abandonRunning()
+            _ = $0.keepParked()
+        }
         driver.forgetAttempts()
         try check()
         // The store keeps all that it was told; what a scheduler that ends has yet to hear is lost.
@@ -40,6 +43,8 @@ extension SchedulerSimulation {
             fail("jobs outlive the shutdown: \(left)")
             try check()
         }
+        if let number = waiting.keys.min() { fail("request \(number) waits at the end") }
+        try check()
         crash()
     }
 
