@@ -73,6 +73,8 @@ extension JobScheduler {
         if audience.followsChanges || !audience.watches.isEmpty {
             began(id, on: completion.thread, at: completion.startedAt)
         }
+        // A shutdown has left it to the store before it ended.
+        if entry == nil, stage.isRefusing { return }
         do throws(JobStoreError) {
             guard let entry else { throw .unknownJob(id) }
             try book.finish(

@@ -122,10 +122,10 @@ extension JobScheduler {
     /// Asks all jobs in memory to end, except for some.
     ///
     /// A stored one that does not end with a result runs after the restart, and another one is
-    /// gone, unless a client has asked it to end.
+    /// gone, unless a client has asked it to end. A repeated call asks again.
     package mutating func interruptAll(except left: Set<JobID> = []) {
         for job in book.activeJobs where !left.contains(job.id) {
-            job.isInterrupted = !job.isAskedToEnd
+            if !job.isAskedToEnd { job.isInterrupted = true }
             job.isAskedToEnd = true
             effects.append(.interrupt(job))
         }

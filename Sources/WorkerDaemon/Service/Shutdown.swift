@@ -66,12 +66,16 @@ final class Shutdown {
         driver.exchange.close()
         driver.whenCompleted = { [unowned self] in lookIfDone() }
         service.backups.whenEnded = { [unowned self] in lookIfDone() }
-        hurry(to: manner)
+        begin(manner)
     }
 
     /// Goes down in a more hurried manner than before; a less hurried one changes nothing.
     func hurry(to manner: ShutdownMode) {
-        guard !isClosing, manner >= self.manner else { return }
+        guard !isClosing, manner > self.manner else { return }
+        begin(manner)
+    }
+
+    private func begin(_ manner: ShutdownMode) {
         self.manner = manner
         if manner > .finishWaiting { service.backups.giveUp() }
         switch manner {

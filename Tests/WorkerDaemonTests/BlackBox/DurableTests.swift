@@ -280,6 +280,38 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `puts interrupted jobs back when it is told to go down twice`() throws {
+        var setup = Setup.durable
+        setup.shutdown = "grace: \"10ms\""
+        setup.selectors = """
+            held: {
+                program: [
+                    "sh", "-c",
+                    "trap 'while [ ! -e go ]; do sleep 0.01; done; exit 0' TERM; echo x >> tries; \
+            echo $$ > pid; while :; do sleep 0.01; done",
+                ],
+                directory: "$DIR",
+            },
+            """
+        let scratch = try Scratch()
+        let first = try TestDaemon(setup, in: scratch)
+        defer { first.kill() }
+        let client = try first.connect()
+        #expect(try client.perform("images", "held", "x") == 1)
+        _ = try scratch.processID(in: "pid")
+        try client.send("SHUTDOWN")
+        try eventually("it is interrupted") { first.log.contains("stopping 1 job") }
+        try client.send("SHUTDOWN", "NOW")
+        try eventually("it is interrupted again") { first.log.contains("1 job stopped") }
+        try scratch.write("", to: "go")
+        #expect(try first.end() == "exit status 0")
+        #expect(!first.log.contains("please report"), "\(first.log)")
+        let second = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { second.kill() }
+        try eventually("it runs again") { scratch.read("tries") == "x\nx\n" }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `SHUTDOWN DRAIN runs what is parked too`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(.durable, in: scratch)

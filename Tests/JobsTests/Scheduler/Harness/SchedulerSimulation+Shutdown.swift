@@ -21,7 +21,8 @@ extension SchedulerSimulation {
         try goOn(steps: random.below(30))
         if isGoingDown, random.chance(50) {
             let held = Set(driver.heldAttempts.map(\.id))
-            driver.input { $0.interruptAll(except: held) }
+            // More than one signal or command may ask for that.
+            for _ in 0...random.below(2) { driver.input { $0.interruptAll(except: held) } }
         }
         try goOn(steps: random.below(30))
         guard isGoingDown else { return }
