@@ -39,7 +39,7 @@ package final class AttemptLog: Sendable {
         var order: UInt64 { words[Self.timeWord] }
     }
 
-    /// The number of entries: far more than come while the store is behind.
+    /// The number of entries: more than come before no attempt begins, see `AttemptBacklog`.
     package static let count = 1 << 14
     /// The seal, the job, the attempt; then the result.
     private static let headerWordCount = 3

@@ -15,8 +15,9 @@ struct Beginnings {
         let round: Int
     }
 
-    /// The number of beginnings before the first is due: with their ends, half of the attempt log.
-    private static let countMax = 4_096
+    /// The number of beginnings before the first is due: a third of the attempts that the attempt
+    /// log may have alone.
+    private static let countMax = AttemptBacklog.countMax / 3
 
     /// Attempts in their order; the first one is not over.
     private var noted = FIFO<Noted>()
@@ -29,6 +30,9 @@ struct Beginnings {
     private var round = 0
 
     var isEmpty: Bool { noted.isEmpty }
+
+    /// How many there are at most.
+    var count: Int { noted.count }
 
     /// Adds an attempt that has begun.
     mutating func note(_ id: JobID, _ attempt: Attempt) {

@@ -8,6 +8,9 @@ package protocol JournalStore: JobStore {
 }
 
 extension JournalStore {
+    /// As `isTrusted`, and the journal is not too far behind.
+    package func mayBegin(_ id: UInt64, attempt: Int) -> Bool { isTrusted && journal.mayBegin }
+
     package func add(_ command: consuming StoreCommand) { journal.add(command) }
 
     package func fire() { journal.fire() }

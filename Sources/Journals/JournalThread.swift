@@ -54,7 +54,13 @@ package final class JournalThread: Sendable {
     private let buffer: CommandBuffer<StoreCommand>
     private let isFireOwed: FireFlag
     private let attempts: AttemptLog
+    private let backlog: AttemptBacklog
     private let wall: WallTime
+
+    /// Whether an attempt may begin: the store is not too far behind the attempt log.
+    ///
+    /// Wait-free.
+    package var mayBegin: Bool { backlog.hasRoom }
 
     /// The time that the thread spins for the next commands before it sleeps, while they come that
     /// fast.
@@ -87,13 +93,13 @@ package final class JournalThread: Sendable {
         on thread: WorkerThread, _ wall: WallTime, _ log: StoreLog,
         _ open: @escaping @Sendable () throws -> Opened
     ) throws -> (JournalThread, StoreRecovery) {
-        let flag = FireFlag()
+        let (flag, backlog) = (FireFlag(), AttemptBacklog())
         let (writer, recovery, attempts) = try thread.submitAndWait {
             let loop = ThreadRunLoop.current
             let opened = try open()
             let writer = JournalWriter(
-                opened.tables, opened.recoveryCounter, isFireOwed: flag, loop: loop, wall: wall,
-                log: log)
+                opened.tables, opened.recoveryCounter, isFireOwed: flag, backlog: backlog,
+                loop: loop, wall: wall, log: log)
             return (Confined(writer, to: loop), opened.recovery, opened.attempts)
         }
         let buffer = CommandBuffer<StoreCommand> { writer.value.take($0) }
@@ -106,19 +112,20 @@ package final class JournalThread: Sendable {
             }
         }
         buffer.add(to: thread.runLoop)
-        return (JournalThread(thread, buffer, writer, flag, attempts, wall), recovery)
+        return (JournalThread(thread, buffer, writer, flag, attempts, backlog, wall), recovery)
     }
 
     private init(
         _ thread: WorkerThread, _ buffer: CommandBuffer<StoreCommand>,
         _ writer: Confined<JournalWriter>, _ flag: FireFlag, _ attempts: AttemptLog,
-        _ wall: WallTime
+        _ backlog: AttemptBacklog, _ wall: WallTime
     ) {
         self.thread = thread
         self.buffer = buffer
         self.writer = writer
         isFireOwed = flag
         self.attempts = attempts
+        self.backlog = backlog
         self.wall = wall
     }
 
@@ -139,6 +146,7 @@ package final class JournalThread: Sendable {
     /// - Thread: the worker's, before the handler is called.
     package func noteStart(_ id: UInt64, _ attempt: Attempt) {
         attempts.noteStart(id, attempt: attempt.number)
+        backlog.note()
         record(.begun(JobID(id), attempt))
     }
 
@@ -155,6 +163,7 @@ package final class JournalThread: Sendable {
     /// return, a crash of the process does not undo it.
     package func noteHolder(_ id: UInt64, attempt: Int, _ holder: JobHolder?) {
         attempts.noteHolder(id, attempt: attempt, holder, at: wall.unixMilliseconds())
+        backlog.note()
         record(.hold(JobID(id), attempt: attempt, holder))
     }
 

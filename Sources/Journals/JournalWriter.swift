@@ -6,8 +6,8 @@
 // when the disk has room again. It knows no client and no lane.
 
 package import Jobs
-package import Kernel
-package import RunLoops
+internal import Kernel
+internal import RunLoops
 
 /// Writes jobs to the store.
 ///
@@ -33,6 +33,9 @@ package final class JournalWriter {
     private var stockTimer: ThreadRunLoop.Timer?
     private var beatTimer: ThreadRunLoop.Timer?
     private let isFireOwed: FireFlag
+    private let backlog: AttemptBacklog
+    /// How many entries of the attempt log the commands have told of.
+    private var heardCount = 0
     let loop: ThreadRunLoop
     let wall: WallTime
     let log: StoreLog
@@ -64,14 +67,15 @@ package final class JournalWriter {
     /// Fires the buffer if it is not empty; returns whether it was not.
     package var lookAgain: (() -> Bool)?
 
-    package init(
+    init(
         _ store: any JournalTables, _ recoveryCounter: RecoveryCounter,
-        isFireOwed: FireFlag,
+        isFireOwed: FireFlag, backlog: AttemptBacklog,
         loop: ThreadRunLoop, wall: WallTime = .system, log: StoreLog
     ) {
         self.store = store
         self.recoveryCounter = recoveryCounter
         self.isFireOwed = isFireOwed
+        self.backlog = backlog
         self.loop = loop
         self.wall = wall
         self.log = log
@@ -105,8 +109,12 @@ package final class JournalWriter {
         let span = commands.span
         for place in span.indices {
             switch span[place] {
-            case .begun(let id, let attempt): beginnings.note(id, attempt)
-            case .hold(let id, _, let holder): holders[id] = holder
+            case .begun(let id, let attempt):
+                heardCount += 1
+                beginnings.note(id, attempt)
+            case .hold(let id, _, let holder):
+                heardCount += 1
+                holders[id] = holder
             // Without an attempt it had not begun.
             case .end(_, nil, _, _): break
             case .end(let id, _, _, _), .putBack(let id, _, _, _), .retry(let id, _, _):
@@ -213,6 +221,8 @@ package final class JournalWriter {
     func commit() {
         guard let store, undecided == nil else { return }
         pending.add(beginnings.takeDue())
+        // All others are in this transaction, or in one before.
+        let learntCount = heardCount - beginnings.count
         var batch = PendingCommands()
         swap(&batch, &pending)
         hasWaited = false
@@ -224,6 +234,7 @@ package final class JournalWriter {
         } else {
             commit(batch, store)
         }
+        if pending.isEmpty, undecided == nil, !health.isFailing { backlog.learn(learntCount) }
         if health.isFailing, undecided == nil, timer == nil { wait(Self.retryDelay) }
     }
 

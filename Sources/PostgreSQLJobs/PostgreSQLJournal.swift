@@ -125,7 +125,7 @@ package final class PostgreSQLJournal: JournalStore {
     package var isTrusted: Bool { trust.isHeld }
 
     package func mayBegin(_ id: UInt64, attempt: Int) -> Bool {
-        trust.permitsBeginning && (attempt == 1 || !uncommitted.includes(id))
+        trust.permitsBeginning && journal.mayBegin && (attempt == 1 || !uncommitted.includes(id))
     }
 
     package func record(_ command: consuming StoreCommand) {

@@ -30,8 +30,8 @@ package protocol JobStore: AnyObject, Sendable {
     /// The number of this daemon's seat if several share the threads; nil if it has all threads.
     var sharedSeat: Int64? { get }
 
-    /// Whether an attempt of a job may begin: as `isTrusted`, and another daemon would count the
-    /// attempts before it.
+    /// Whether an attempt of a job may begin: as `isTrusted`, a crash would not make the store
+    /// forget it, and another daemon would count the attempts before it.
     ///
     /// Does not block.
     func mayBegin(_ id: UInt64, attempt: Int) -> Bool
