@@ -227,6 +227,13 @@ final class ProgramRun {
     /// Asks the child's group to end, and kills it if it has not ended within the grace period.
     private func interrupt(_ reason: Interruption) {
         guard status == nil, interruption == nil else { return }
+        if case .tooMuchOutput = reason {
+            // Its output counts, ended or not.
+        } else if child?.hasEnded == true {
+            // Its end comes in the same pass of the loop: after a pause of the process, such as by
+            // SIGSTOP, the timers come first.
+            return
+        }
         interruption = reason
         switch reason {
         // A program without memory has no use for a grace period, and would go on to take some. And
@@ -254,7 +261,8 @@ final class ProgramRun {
     }
 
     private func checkTrust() {
-        guard status == nil, interruption == nil, !job.isStoreTrusted else { return }
+        guard status == nil, interruption == nil, child?.hasEnded != true, !job.isStoreTrusted
+        else { return }
         job.leaveWithStore()
         interrupt(.storeAway)
     }

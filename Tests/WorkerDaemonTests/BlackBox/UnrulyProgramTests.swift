@@ -28,6 +28,35 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `one that ends in time is done, also if the daemon stood still until its limit`() throws {
+        let script = "echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done; echo ok"
+        // A busy machine may stop the daemon too late: then it is tried with a later limit.
+        for seconds in [1, 4, 16] {
+            let scratch = try Scratch()
+            let daemon = try TestDaemon(Self.script(script), in: scratch)
+            defer { daemon.kill() }
+            let client = try daemon.connect()
+            let end = SystemClock().now().advanced(by: .seconds(seconds))
+            try client.send(
+                "PERFORM", "images", "it", "TIMEOUT", .integer(seconds * 1_000), "WAIT", "")
+            let program = try scratch.processID(in: "pid")
+            try daemon.send(.stop)
+            let isInTime = SystemClock().now() < end
+            try scratch.write("", to: "go")
+            try eventually("the program has ended") { !isRunning(program) }
+            try eventually("its limit is over") {
+                SystemClock().now() > end.advanced(by: .milliseconds(100))
+            }
+            try daemon.send(.continue)
+            let reply = try client.reply()
+            guard isInTime else { continue }
+            #expect(reply.text == "ok\n")
+            return
+        }
+        Issue.record("the machine is too busy")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `a job's own time limit goes before the selector's`() throws {
         try withDaemon(Self.script("exec sleep 3600", "timeout: \"none\"")) { daemon in
             let client = try daemon.connect()
