@@ -429,6 +429,9 @@ private final class RunningDaemon {
 
     /// Ends the threads, when they can be ended.
     private func end() -> Int32 {
+        // The loop receives no signal any more, and the disk may take long: the next one ends the
+        // process, whose programs have ended.
+        if shutdownSignalCount > 0 { Signal.unblock(Self.endSignals) }
         let isStuck = hasStuckThreads == true
         let groups = try? io.submitAndWait { [service] in service?.value.driver.allGroups ?? [] }
         if !isStuck { groups?.forEach { $0.pool.join() } }

@@ -49,9 +49,12 @@ final class ServingChange {
             return whenDone(nil)
         }
         driver.whenCounted { [self] in
+            // A thread that comes while the others stop would not be told to.
+            guard !driver.isRefusing else { return whenDone(.shuttingDown) }
             step(
                 { changeSelectors() },
                 then: { [self] in
+                    if driver.isRefusing { error = error ?? .shuttingDown }
                     guard error == nil else { return whenDone(error) }
                     step({ changeThreads() }, then: { [self] in whenDone(error) })
                 })

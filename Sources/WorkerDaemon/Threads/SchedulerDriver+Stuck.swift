@@ -59,11 +59,18 @@ extension SchedulerDriver {
             guard alarm.context !== context || due < alarm.timer.fireDate else { return }
             alarm.timer.invalidate()
         }
-        let confined = Confined((driver: self, job: job), to: loop)
+        setAlarm(of: job, context, at: due) { $0.isStuck(job, context, in: group) }
+    }
+
+    private func setAlarm(
+        of job: JobEntry, _ context: JobContext, at due: Instant,
+        _ body: @escaping (SchedulerDriver) -> Void
+    ) {
+        let confined = Confined((driver: self, job: job, body: body), to: loop)
         let timer = ThreadRunLoop.Timer(at: due) { _ in
-            let (driver, job) = confined.value
+            let (driver, job, body) = confined.value
             if job.attempt === context, driver.scheduler.book.active(job.id) === job {
-                driver.isStuck(job, context, in: group)
+                body(driver)
             }
         }
         threads.alarms[job.id] = ThreadIncidents.Alarm(context: context, timer: timer)
@@ -89,7 +96,7 @@ extension SchedulerDriver {
         input { $0.doesNotReact(job.id) }
         let isReplaced = group.whenStuck == .replace
         report(context, run, on: member.thread, isReplaced: isReplaced)
-        if isReplaced { replaceThread(of: member, in: group, running: context, run) }
+        if isReplaced { replaceThread(of: member, in: group, running: context, job) }
     }
 
     /// Says in the log where a job hangs now.
@@ -139,10 +146,21 @@ extension SchedulerDriver {
     /// Goes on without a thread: its job ends for all waiting clients.
     private func replaceThread(
         of member: WorkerGroup.Member, in group: WorkerGroup, running context: JobContext,
-        _ run: JobContext.Run
+        _ job: JobEntry
     ) {
+        guard let run = context.run else { return }
+        let fresh: WorkerThread
+        do throws(SystemError) {
+            // Before anything is given up: the member goes on with a thread, or with its job.
+            fresh = try group.pool.makeThread(named: run.thread)
+        } catch {
+            log.error("no other thread can take the place of \(run.thread) yet: \(error)")
+            return setAlarm(of: job, context, at: loop.now.advanced(by: .seconds(1))) {
+                $0.replaceThread(of: member, in: group, running: context, job)
+            }
+        }
         // It may have ended in this very moment.
-        guard context.giveUp() else { return }
+        guard context.giveUp() else { return fresh.stop() }
         let outcome: Outcome = context.isCancelRequested ? .cancelled : .timedOut
         if outcome.state == .failed { member.failedCount.add(1, ordering: .relaxed) }
         // The log does not say that it is stuck no longer.
@@ -153,13 +171,8 @@ extension SchedulerDriver {
                 job: JobID(context.id), attemptNumber: context.attempt, outcome: outcome,
                 thread: run.thread, startedAt: run.startedAt, endedAt: wall.unixMilliseconds()))
         whenCompleted?()
-        do throws(SystemError) {
-            let old = try group.replaceThread(of: member)
-            threads.replaced.removeAll { $0.hasEnded }
-            threads.replaced.append(old)
-            threads.replacedCount += 1
-        } catch {
-            log.error("no other thread can take the place of \(run.thread): \(error)")
-        }
+        threads.replaced.removeAll { $0.hasEnded }
+        threads.replaced.append(group.replaceThread(of: member, by: fresh))
+        threads.replacedCount += 1
     }
 }

@@ -98,13 +98,13 @@ final class WorkerGroup: Sendable {
 
     /// Goes on without the thread of a member that does not return from its job.
     ///
+    /// - Parameter fresh: a thread of `makeThread` of the pool.
     /// - Returns: the old thread.
-    /// - Throws: when the system has no room for another one.
     /// - Thread: the driver's.
-    func replaceThread(of member: Member) throws(SystemError) -> WorkerThread {
+    func replaceThread(of member: Member, by fresh: WorkerThread) -> WorkerThread {
         // Before: the fresh thread may have begun its first job when this has returned.
         member.current.withLock { $0 = nil }
-        guard let (old, fresh) = try pool.replaceMember(named: member.thread.name) else {
+        guard let old = pool.replaceMember(by: fresh) else {
             fatalError("pool \(name) has no thread \(member.thread.name)")
         }
         member.replace(by: fresh)

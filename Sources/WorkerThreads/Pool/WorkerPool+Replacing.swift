@@ -30,15 +30,29 @@ extension WorkerPool {
     public func replaceMember(
         named name: String
     ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread)? {
-        guard let index = indexes[name] else { return nil }
-        return try changes.withLock { _ throws(SystemError) in try replaceMember(at: index) }
+        guard indexes[name] != nil else { return nil }
+        let fresh = try makeThread(named: name)
+        return replaceMember(by: fresh).map { ($0, fresh) }
     }
 
-    private func replaceMember(
-        at index: Int
-    ) throws(SystemError) -> (old: WorkerThread, fresh: WorkerThread) {
+    /// Makes a thread that may take the place of a member: then nothing can fail any more.
+    ///
+    /// - Parameter name: the member's.
+    /// - Throws: EAGAIN when the system has no room for a thread.
+    package func makeThread(named name: String) throws(SystemError) -> WorkerThread {
+        try WorkerThread(name: name, poller: SystemPoller(clock: clock))
+    }
+
+    /// Lets a thread of `makeThread` go on with the work of the member whose name it has.
+    ///
+    /// - Returns: the old thread; nil when no member has that name.
+    package func replaceMember(by fresh: WorkerThread) -> WorkerThread? {
+        guard let index = indexes[fresh.name] else { return nil }
+        return changes.withLock { _ in replaceMember(at: index, by: fresh) }
+    }
+
+    private func replaceMember(at index: Int, by fresh: WorkerThread) -> WorkerThread {
         let old = members[index]
-        let fresh = try WorkerThread(name: old.name, poller: SystemPoller(clock: clock))
         let part = PoolMember(index: index, queues: queues, core: fresh.core)
         let parts = parts
         part.wakeOther = { other in parts[other].wake() }
@@ -57,6 +71,6 @@ extension WorkerPool {
         fresh.isMeasured = old.isMeasured
         old.isMeasured = false
         old.stop(.finishCurrent)
-        return (old, fresh)
+        return old
     }
 }
