@@ -91,7 +91,7 @@ struct PendingCancels {
     /// A job is looked for, as a client is to wait for its end.
     mutating func seek(_ id: JobID) { sought[id, default: 0] += 1 }
 
-    /// A parked job has ended.
+    /// A job of the store has ended.
     mutating func noteEnd(of id: JobID, _ outcome: Outcome) {
         if sought[id] != nil { endedSought[id] = outcome }
     }

@@ -275,6 +275,7 @@ extension JobScheduler {
         of job: JobEntry, _ attempt: Attempt?, _ outcome: Outcome, at time: Int64
     ) {
         guard let queue = job.queue else { return }
+        cancels.noteEnd(of: job.id, outcome)
         effects.record(.end(job.id, attempt, outcome, at: time))
         queue.removeFromMemory(job)
         if job.part != .inTurn { queue.delayed.ended(job.id) }

@@ -137,12 +137,16 @@ extension JobScheduler {
         cancels.takeWaiters(of: id)?.tell(answer, &alarms, &effects)
     }
 
-    /// Why a job stays in the store until the restart; nil if it does not.
+    /// Why a job stays in the store until a restart or a reload; nil if it does not.
     func reasonToStay(_ job: Job) -> JobError? {
         if stage.keepsParked || stage.keepsDelayed && job.state != .waiting { return .abandoned }
-        guard let group = served.knownGroup(of: job.thread),
-            environment.isStopped(job.thread, of: group)
-        else { return nil }
+        guard let group = served.knownGroup(of: job.thread) else {
+            return environment.hasAllThreads ? .unknownThread(job.thread) : nil
+        }
+        if served.knownSelector(job.selector) == nil, environment.hasAllThreads {
+            return .unknownSelector(job.selector)
+        }
+        guard environment.isStopped(job.thread, of: group) else { return nil }
         if stage.isRefusing { return .abandoned }
         return .leftForRestart(job.id, thread: job.thread)
     }

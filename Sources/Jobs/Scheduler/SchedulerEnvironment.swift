@@ -25,6 +25,9 @@ package protocol SchedulerEnvironment: AnyObject {
     /// Whether a thread, or all of a pool, was stopped and takes no more jobs.
     func isStopped(_ thread: String, of group: ThreadGroup) -> Bool
 
+    /// Whether no other scheduler has threads of the same store.
+    var hasAllThreads: Bool { get }
+
     /// The running jobs, with thread and start in Unix milliseconds: threads report only ends.
     func runningJobs() -> [(id: JobID, thread: String, startedAt: Int64)]
 

@@ -68,5 +68,7 @@ final class SchedulerSurroundings: SchedulerEnvironment {
             outcome, of: id, thread: thread, at: driver?.scheduler.now.unixMilliseconds ?? 0)
     }
 
+    var hasAllThreads: Bool { driver?.store.sharedSeat == nil }
+
     func isGone(_ client: UInt64) -> Bool { driver?.door.isGone(client) ?? true }
 }

@@ -25,6 +25,7 @@ extension SchedulerDriver {
         } catch {
             return door.answer(reply, .failed(error))
         }
+        if isPaused, isRefusing { return door.answer(reply, .failed(.shuttingDown)) }
         if members.allSatisfy({ $0.thread.isStopped }) {
             return door.answer(reply, .failed(scheduler.refusal(ofStopped: name)))
         }

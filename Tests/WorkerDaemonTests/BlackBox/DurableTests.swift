@@ -319,10 +319,16 @@ import Testing
         let client = try daemon.connect()
         _ = try client.call("PAUSE", "images")
         var bytes: [UInt8] = []
-        for _ in 0..<9_500 { bytes += TestClient.bytes(["PERFORM", "images", "echo", "x"]) }
+        // The first one leaves time for the test.
+        bytes += TestClient.bytes(["PERFORM", "images", "sleep", "1000"])
+        for _ in 1..<9_500 { bytes += TestClient.bytes(["PERFORM", "images", "echo", "x"]) }
         try client.send(bytes)
         for number in 1...9_500 { #expect(try client.reply() == .integer(number)) }
+        let other = try daemon.connect()
         try client.send("SHUTDOWN", "DRAIN")
+        try eventually("it goes down") { daemon.log.contains("going down") }
+        // A pause would hold the drain up for ever.
+        #expect(try other.call("PAUSE", "images").errorWord == "SHUTTINGDOWN")
         #expect(try daemon.end() == "exit status 0")
         #expect(daemon.log.contains("down: 9500 jobs finished"), "\(daemon.log.suffix(500))")
     }

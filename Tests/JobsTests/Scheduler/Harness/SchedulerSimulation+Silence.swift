@@ -8,7 +8,8 @@ extension SchedulerSimulation {
     /// A client that waits for the end of a job.
     struct WaitingClient {
         let id: JobID
-        /// Why it must be answered before its job ends; nil while it need not be.
+        /// Why it must be answered before its job ends, though that may come back; nil while it
+        /// need not be.
         var reason: String?
     }
 
@@ -28,7 +29,7 @@ extension SchedulerSimulation {
 
     /// The thread or the handler of some jobs has gone: the clients that wait for them hear of it.
     func mustHear(_ reason: String, where isMeant: (SimulatedJob) -> Bool) {
-        // Of a job that is sought while its thread goes, the client waits until the thread is back.
+        // A job that is sought may be found when its thread is back.
         guard driver.scheduler.store.inquiries.count == 0 else { return }
         for (number, client) in waiting where entries[client.id].map(isMeant) == true {
             waiting[number]?.reason = reason
@@ -49,13 +50,20 @@ extension SchedulerSimulation {
             if let state = state(of: client.id), state.isEnded {
                 fail("job \(client.id) is \(state), and request \(number) is not answered")
             }
-            guard let reason = client.reason, change == nil, !isGoingDown,
-                let entry = entries[client.id], !isReleased(entry.request.thread),
+            guard let entry = entries[client.id], change == nil, !isGoingDown,
+                !isReleased(entry.request.thread),
+                let reason = client.reason ?? reasonNotToWait(for: entry),
                 driver.groups.allSatisfy({ !$0.running.values.contains { $0.id == entry.id } })
             else { continue }
             fail("\(reason), and request \(number) for job \(client.id) is not answered")
         }
         try check()
+    }
+
+    private func reasonNotToWait(for entry: SimulatedJob) -> String? {
+        if !driver.isThread(entry.request.thread) { return "its thread is not there" }
+        if entry.request.selector == "other", !servesOther { return "its handler is not there" }
+        return nil
     }
 
     /// All that could happen has happened: each request of this life is answered.

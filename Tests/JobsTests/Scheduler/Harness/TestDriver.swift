@@ -63,6 +63,8 @@ final class TestDriver: SchedulerEnvironment {
     var mayBegin: (FakeAttempt) -> Bool = { _ in true }
     /// Called when a life has begun.
     var whenStarted: () -> Void = {}
+    /// Whether threads that are not there may be another scheduler's.
+    var othersHaveThreads = false
     /// The scheduler of this life.
     var scheduler: JobScheduler {
         _read { yield life.scheduler }
@@ -475,6 +477,8 @@ final class TestDriver: SchedulerEnvironment {
     func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {}
 
     func isGone(_ client: UInt64) -> Bool { false }
+
+    var hasAllThreads: Bool { shared == nil && !othersHaveThreads }
 }
 
 /// Stands for the surroundings of a scheduler that is about to be replaced.
@@ -489,4 +493,5 @@ private final class NoEnvironment: SchedulerEnvironment {
     func dropped(_ id: JobID) {}
     func endedUnbegun(_ id: JobID, of thread: String, _ outcome: Outcome) {}
     func isGone(_ client: UInt64) -> Bool { true }
+    var hasAllThreads: Bool { true }
 }

@@ -49,6 +49,7 @@ final class Transcript {
                 transcript = Transcript(
                     book: words.contains("stored"), window: value("window") ?? 0,
                     retained: value("retained"))
+                transcript?.driver.othersHaveThreads = words.contains("shared")
                 _ = transcript?.takeSaid()
                 continue
             }
