@@ -109,16 +109,20 @@ final class JobRunner: Sendable {
             remoteReports)
     }
 
-    /// Waits while another daemon may have the store by now.
+    /// Waits while another daemon may have the store by now, or the store is far behind.
     ///
     /// The job has not begun meanwhile, so it can be withdrawn.
     ///
     /// - Returns: false if the job was withdrawn or the driver was closed: it does not begin.
-    /// - Blocks: until the store is trusted.
+    /// - Blocks: until the store lets the job begin.
     private func awaitTrust(before job: JobContext) -> Bool {
-        while !store.mayBegin(job.id, attempt: job.attempt) {
+        if store.mayBegin(job.id, attempt: job.attempt) { return true }
+        let thread = job.group.currentMember.thread
+        repeat {
             if job.isWithdrawn || closed.wait(until: .now + Self.trustPause) { return false }
-        }
+            // A thread that was paused meanwhile begins nothing.
+        } while !store.mayBegin(job.id, attempt: job.attempt)
+            || thread.isPaused && !thread.isStopped
         return true
     }
 

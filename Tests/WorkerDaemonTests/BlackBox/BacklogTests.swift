@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `goes on when the store can be written again`() throws {
+    func `goes on when the store can be written again, and not while it is paused`() throws {
         let scratch = try Scratch()
         let daemon = try TestDaemon(.durable, in: scratch)
         defer { daemon.kill() }
@@ -50,8 +50,17 @@ import Testing
         for number in 1...count { #expect(try client.reply() == .integer(number)) }
         try daemon.allowFiles(ofByteCount: 4_096)
         _ = try client.call("RESUME", "images")
-        try eventually("many have ended") { try client.figure("total_jobs_done") > 4_000 }
+        try eventually("no more begin") { try client.figure("total_jobs_done") == 6_144 }
+        // The thread waits with the next job: that does not begin while it is paused.
+        #expect(try client.call("PAUSE", "images").errorWord == "BUSY")
         try daemon.allowFilesOfAnySize()
-        try eventually("all have ended") { try client.figure("total_jobs_done") == count }
+        try eventually("jobs are accepted") {
+            try client.call("PERFORM", "images", "echo", "x").integer != nil
+        }
+        let late = try client.call("PERFORM", "images", "echo", "WAIT", 300, "x")
+        #expect(late.errorWord == "TIMEOUT")
+        #expect(try client.figure("total_jobs_done") == 6_144)
+        _ = try client.call("RESUME", "images")
+        try eventually("all have ended") { try client.figure("total_jobs_done") == count + 2 }
     }
 }
