@@ -288,6 +288,7 @@ final class SchedulerDriver {
             leave(job)
             runner?.letGo(thread, worker)
         case .began(let id): input { $0.mayHaveBegun(id) }
+        case .hasReturned(let name, let worker): runner?.letGo(name, worker)
         }
         whenCompleted?()
     }

@@ -17,6 +17,9 @@ enum WorkerReport: Sendable {
     /// The program of a job was killed because the store is away. The worker waits at the latch
     /// until the job waits again.
     case leftWithStore(JobContext, thread: String, Latch)
+    /// A job was given up, and has returned all the same. The worker waits at the latch until
+    /// another one has its place: else it would take another job.
+    case hasReturned(String, Latch)
 }
 
 /// Runs jobs on the threads of their groups, and reports their ends to the scheduler.
@@ -80,7 +83,13 @@ final class JobRunner: Sendable {
             let completion = job.group.run(
                 job, children: children, store: job.isStored ? store : nil, log: log,
                 failures: failures, putBack: { putBack(job, from: $0) })
-            if let completion { report(completion, of: job) }
+            if let completion {
+                report(completion, of: job)
+            } else if job.isGivenUp {
+                // Its thread's name is its successor's.
+                let name = "returned from \(job.id)"
+                reportAndWait(name) { .hasReturned(name, $0) }
+            }
         } while job.isWaiting
     }
 
