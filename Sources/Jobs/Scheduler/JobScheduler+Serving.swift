@@ -294,6 +294,33 @@ extension JobScheduler {
         if case .suspended = job.place { book.active(job.id) === job } else { false }
     }
 
+    /// Offers the waiting jobs of all groups again that have offered jobs of selectors.
+    ///
+    /// - Complexity: O(jobs in memory).
+    package mutating func offerAgain(jobsOf selectors: Set<String>) {
+        var groups: [ThreadGroup] = []
+        book.forEachActive { job in
+            if job.place.isOffered, selectors.contains(job.details.selector),
+                !groups.contains(where: { $0 === job.group })
+            {
+                groups.append(job.group)
+            }
+            return true
+        }
+        for group in groups { offerAgain(group) }
+    }
+
+    /// Withdraws the waiting jobs of a group, and offers them again in their order: to the code
+    /// that their selectors have now.
+    package mutating func offerAgain(_ group: ThreadGroup) {
+        // The end of a suspension offers them again.
+        guard !stage.isRefusing, group.isServed, !group.isSuspended else { return }
+        group.isSuspended = true
+        withdrawKeptBack(of: group)
+        group.isSuspended = false
+        offerSuspended(of: group)
+    }
+
     private mutating func offerSuspended(of group: ThreadGroup) {
         let jobs = group.suspended.filter { isSuspended($0) }
         group.suspended = []

@@ -167,18 +167,15 @@ final class ServingChange {
 
     /// Offers jobs again that wait for workers although their selector is no more for workers, with
     /// all waiting jobs of their groups, whose order stays.
+    ///
+    /// Jobs in workers' hands are offered again when they come back.
     private func offerAgain() {
         var selectors: Set<String> = []
         for case .changed(let before, let selector) in difference.selectors
         where before.isForWorkers && !selector.isForWorkers {
             selectors.insert(selector.name)
         }
-        guard !selectors.isEmpty else { return }
-        // Jobs of groups that get other threads are offered again by that.
-        for group in driver.exchange.groups(awaiting: selectors)
-        where driver.isServed(group) && fresh[group.name] == nil {
-            suspend(group) { [driver] in _ = driver.replace(group, by: group) }
-        }
+        if !selectors.isEmpty { driver.input { $0.offerAgain(jobsOf: selectors) } }
     }
 
     /// Withdraws the waiting jobs of a group, and goes on once its running jobs have ended.

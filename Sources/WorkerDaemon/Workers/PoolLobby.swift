@@ -131,15 +131,6 @@ final class PoolLobby {
     /// How many jobs of a pool wait here.
     func count(of group: WorkerGroup) -> Int { counts[ObjectIdentifier(group)]?.count ?? 0 }
 
-    /// The pools of which jobs of selectors wait here.
-    func groups(awaiting selectors: Set<String>) -> [WorkerGroup] {
-        counts.values.map(\.group).filter { group in
-            entries.values.contains {
-                $0.waits && $0.group === group && selectors.contains($0.context.selector)
-            }
-        }
-    }
-
     /// Moves a job to another step; nil once it is over.
     private func move(_ entry: Entry, to step: Step?) {
         if entry.waits { count(entry.group, -1) }
@@ -162,6 +153,8 @@ final class PoolLobby {
         _ submit: @escaping () -> Void
     ) -> Bool {
         guard isForWorkers || !chains.isEmpty else { return false }
+        // Its member has not let go of it yet, and says so of the earlier offer only.
+        if let former = entries[job.id] { end(former) }
         let entry = Entry(job, context, group, isForWorkers: isForWorkers, submit)
         if let key = entry.key, chains[key] != nil {
             move(entry, to: .behind)

@@ -163,6 +163,8 @@ final class WorkerExchange {
     var attempt: (JobID) -> JobContext? = { _ in nil }
     /// Whether the scheduler's effects are being carried out: jobs may be retracted by one of them.
     var isCarryingOut: () -> Bool = { false }
+    /// Offers a job again whose selector is for workers no longer; returns whether it has.
+    var isOfferedAgain: (JobContext) -> Bool = { _ in false }
     /// Called for an attempt that no worker will take: its thread was stopped, or the daemon goes
     /// down.
     var leave: (JobContext) -> Void = { _ in }
@@ -232,15 +234,6 @@ final class WorkerExchange {
         ready.first { $0.member === member }
     }
 
-    /// The groups of which jobs of selectors wait for workers.
-    func groups(awaiting selectors: Set<String>) -> [WorkerGroup] {
-        var groups = lobby.groups(awaiting: selectors)
-        for remote in ready where selectors.contains(remote.context.selector) {
-            if !groups.contains(where: { $0 === remote.group }) { groups.append(remote.group) }
-        }
-        return groups
-    }
-
     /// The job of a number, if it waits for a worker.
     func ready(_ id: JobID) -> RemoteJob? { ready.first { $0.id == id } }
 
@@ -272,6 +265,8 @@ final class WorkerExchange {
     func isReady(_ remote: RemoteJob) {
         if goOn(with: remote) { return }
         lobby.arrived(remote.context)
+        // A worker had it, or it was on its way here, when a reload made its selector a program.
+        if isOfferedAgain(remote.context) { return }
         ready.append(remote)
         match(remote)
         leaveStopped()

@@ -218,6 +218,75 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: ["images", "mail"], [1, 2])
+    func `jobs for workers behind running jobs run when their selector is a program`(
+        thread: String, offerCount: Int
+    ) throws {
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }", selectors: "shout: { worker: true }",
+            store: Setup.durable.store)
+        let name = CommandArgument.text(thread)
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let running = try (0..<(thread == "mail" ? 2 : 1)).map { _ in
+                try client.perform(name, "sleep", "3600000")
+            }
+            for id in running { try client.waitUntil(id, is: "running") }
+            let id = try client.perform(name, "shout", "KEY", "k", "a")
+            let behind = try client.perform(name, "echo", "KEY", "k", "b")
+            // It hands a pool's job to the members, which are busy.
+            if offerCount == 2 { #expect(try client.call("TAKE", "FROM", "shout") == .null) }
+            try daemon.rewrite(
+                section: "selectors: { shout: { program: [\"tr\", \"a-z\", \"A-Z\"] } }")
+            #expect(try client.reload().isEmpty == false)
+            for id in running { _ = try client.call("CANCEL", .integer(id)) }
+            #expect(try client.call("RESULT", .integer(id), "WAIT").text == "A")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "b")
+            #expect(try client.call("PERFORM", name, "echo", "WAIT", "x").text == "x")
+            try checkCounts(client)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["images", "mail"], ["GIVEBACK", "vanishes"])
+    func `a job in a worker's hands runs when it comes back to a selector that is a program`(
+        thread: String, word: String
+    ) throws {
+        let setup = Setup(
+            threads: "images: {}, mail: { count: 2 }",
+            selectors: "shout: { worker: true, lease: \"50ms\" }", store: Setup.durable.store)
+        let name = CommandArgument.text(thread)
+        try withDaemon(setup) { daemon in
+            let client = try daemon.connect()
+            let id = try client.perform(name, "shout", "KEY", "k", "a")
+            let behind = try client.perform(name, "echo", "KEY", "k", "b")
+            let last = try client.perform(name, "shout", "KEY", "k", "c")
+            do {
+                let worker = try daemon.connect()
+                let job = try Taken.take(worker, "shout")
+                #expect(job.id == id)
+                try daemon.rewrite(
+                    section: "selectors: { shout: { program: [\"tr\", \"a-z\", \"A-Z\"] } }")
+                #expect(try client.reload().isEmpty == false)
+                #expect(try client.job(id, "state").text == "running")
+                if word == "GIVEBACK" {
+                    let back = try worker.call(
+                        "GIVEBACK", .integer(id), .text(job.token), "AFTER", 0)
+                    #expect(back.text == "OK")
+                } else {
+                    #expect(try worker.call("PING").text == "PONG")
+                }
+            }
+            #expect(try client.call("RESULT", .integer(id), "WAIT").text == "A")
+            #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "b")
+            #expect(try client.call("RESULT", .integer(last), "WAIT").text == "C")
+            let started = try [id, behind, last].compactMap {
+                try client.call("JOB", .integer($0))["started-at"]?.integer
+            }
+            #expect(started == started.sorted() && started.count == 3)
+            try checkCounts(client)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `a new thread of a pool goes on although each of the others is paused`() throws {
         try withDaemon(Self.setup) { daemon in
