@@ -376,11 +376,9 @@ final class SchedulerDriver {
         guard context.group.members.count > 1, context.details.thread == context.group.name else {
             return submit(job, context)
         }
-        let isForWorkers = context.handler.isForWorkers && exchange.inherited[job.id] == nil
-        let waits = exchange.lobby.keep(job, context, of: context.group, isForWorkers: isForWorkers)
-        {
-            [unowned self] in submit(job, context)
-        }
+        let waits = exchange.lobby.keep(
+            job, context, of: context.group, isForWorkers: context.handler.isForWorkers
+        ) { [unowned self] in submit(job, context) }
         guard waits else { return submit(job, context) }
         // No worker takes it any more.
         if exchange.isClosed || context.group.isStopped { exchange.leaveStopped() }

@@ -34,7 +34,7 @@ final class PoolLobby {
         case waiting
         /// In the queue of its pool.
         case released
-        /// On a member's thread.
+        /// On a member's thread; or on the way there, if a worker of an earlier run has it.
         case arrived
     }
 
@@ -115,6 +115,9 @@ final class PoolLobby {
     /// Whether a job is not to be given out yet, since it was given back.
     var isResting: (JobID) -> Bool = { _ in false }
 
+    /// Whether a worker of an earlier run has a job that no member serves yet.
+    var isInherited: (JobID) -> Bool = { _ in false }
+
     private var entries: [JobID: Entry] = [:]
     /// The pools with jobs that wait here, and their number.
     ///
@@ -170,6 +173,11 @@ final class PoolLobby {
     }
 
     private func enter(_ entry: Entry) {
+        if isInherited(entry.id) {
+            // From its member it comes here when its worker lets go of it.
+            move(entry, to: .arrived)
+            return entry.submit()
+        }
         move(entry, to: .waiting)
         line(entry.place).entries.append(entry)
         release(entry.place)

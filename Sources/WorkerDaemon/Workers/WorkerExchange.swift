@@ -211,6 +211,7 @@ final class WorkerExchange {
             takers.count { $0.request.selectors.contains(selector) }
         }
         lobby.isResting = { [unowned self] id in resting[id] != nil }
+        lobby.isInherited = { [unowned self] id in inherited[id] != nil }
     }
 
     /// The number of jobs in workers' hands.

@@ -1,0 +1,77 @@
+// Jobs that workers give back, or vanish with: their threads go on as if no worker had had them.
+
+import Kernel
+import RESP
+import Support
+import Testing
+
+@Suite struct `Jobs that come back from workers` {
+    private static let selectors = """
+        resize: { worker: true, lease: "50ms" },
+        crop: { worker: true, leaseAfterRestart: "50ms" },
+        slow: { worker: true, timeout: "1s" },
+        scale: { worker: true }
+        """
+
+    private static func setup(_ threads: String) -> Setup {
+        var setup = Setup.durable
+        (setup.threads, setup.selectors) = (threads, selectors)
+        return setup
+    }
+
+    private func giveBack(
+        _ job: Taken, by worker: TestClient, afterMilliseconds milliseconds: Int
+    ) throws {
+        let reply = try worker.call(
+            "GIVEBACK", .integer(job.id), .text(job.token), "AFTER", .integer(milliseconds))
+        #expect(reply.text == "OK")
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["GIVEBACK", "vanishes"])
+    func `occupy no member of their pool after a restart`(word: String) throws {
+        let scratch = try Scratch()
+        let setup = Self.setup("mail: { count: 2 }")
+        let selector: CommandArgument = word == "vanishes" ? "crop" : "scale"
+        var held: [Taken] = []
+        var behind = 0
+        do {
+            let daemon = try TestDaemon(setup, in: scratch)
+            defer { daemon.kill() }
+            let client = try daemon.connect()
+            for key in ["a", "b"] {
+                _ = try client.perform("mail", selector, "KEY", .text(key), "x")
+                held.append(try Taken.take(try daemon.connect(), selector))
+            }
+            behind = try client.perform("mail", "echo", "KEY", "a", "y")
+            try daemon.crash()
+        }
+        let daemon = try TestDaemon(setup, in: scratch, logName: "log2")
+        defer { daemon.kill() }
+        let (client, worker) = (try daemon.connect(), try daemon.connect())
+        if word == "vanishes" {
+            try eventually("their workers have vanished") {
+                try client.figure("total_vanished_workers") == 2
+            }
+        } else {
+            try eventually("the members have them") {
+                try ["mail/1", "mail/2"].allSatisfy {
+                    try client.call("THREAD", .text($0))["state"]?.text != "idle"
+                }
+            }
+            for job in held { try giveBack(job, by: worker, afterMilliseconds: 0) }
+        }
+        #expect(try client.call("PERFORM", "mail", "echo", "WAIT", "z").text == "z")
+        try eventually("the members are idle") {
+            try ["mail/1", "mail/2"].allSatisfy {
+                try client.call("THREAD", .text($0))["state"]?.text == "idle"
+            }
+        }
+        #expect(try client.job(behind, "state").text == "waiting")
+        for job in held {
+            let again = try Taken.take(worker, selector)
+            #expect(again.id == job.id)
+            #expect(try again.ended(worker, "").text == "OK")
+        }
+        #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "y")
+    }
+}
