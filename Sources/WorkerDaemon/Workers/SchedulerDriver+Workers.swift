@@ -7,15 +7,21 @@ extension SchedulerDriver {
     /// Has the exchange tell the scheduler and the store of its jobs.
     func connectExchange() {
         exchange.confirm = { [unowned self] body in confirm(then: body) }
-        exchange.noteGivenBack = { [unowned self] id in input { $0.givenBack(id) } }
+        exchange.noteGivenBack = { [unowned self] id in
+            endAlarm(of: id)
+            input { $0.givenBack(id) }
+            watchNextDelivery(of: id)
+        }
         // The store hears of each attempt that it has begun, and then that it is over.
         exchange.noteStart = { [unowned self] id in
             guard let job = scheduler.book.active(id), job.isStored else { return }
             store.noteStart(id.number, Attempt(number: job.attemptNumber))
         }
         exchange.noteVanished = { [unowned self] id in
+            endAlarm(of: id)
             (scheduler.book.active(id)?.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
+            watchNextDelivery(of: id)
         }
         exchange.endHold = { [unowned self] job in input { $0.endHold(of: job) } }
         exchange.noteHolder = { [store] context, holder in
@@ -46,5 +52,13 @@ extension SchedulerDriver {
             input { $0.isLeftByWorkers(job) }
             whenCompleted?()
         }
+    }
+
+    /// Has a job's next delivery set an alarm of its own, if the job has a time limit.
+    private func watchNextDelivery(of id: JobID) {
+        guard let job = scheduler.book.active(id), let context = job.attempt as? JobContext,
+            context.handler.timeout(of: context.options) != nil
+        else { return }
+        listen(to: job)
     }
 }

@@ -74,4 +74,18 @@ import Testing
         }
         #expect(try client.call("RESULT", .integer(behind), "WAIT").text == "y")
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `are stuck when their next worker hangs, by its own time limit`() throws {
+        let setup = Self.setup("images: { stuckAfter: \"50ms\", whenStuck: \"replace\" }")
+        try withDaemon(setup) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let id = try client.perform("images", "slow", "x")
+            // The first alarm would ring 1.05 s after the first TAKE.
+            try giveBack(try Taken.take(worker, "slow"), by: worker, afterMilliseconds: 1_200)
+            #expect(try Taken.take(worker, "slow").id == id)
+            #expect(try client.call("RESULT", .integer(id), "WAIT").errorWord == "TIMEOUT")
+            #expect(try client.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
+        }
+    }
 }
