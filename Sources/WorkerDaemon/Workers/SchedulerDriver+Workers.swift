@@ -2,6 +2,7 @@
 // their beginnings, returns and ends.
 
 internal import Jobs
+internal import WorkerThreads
 
 extension SchedulerDriver {
     /// Has the exchange tell the scheduler and the store of its jobs.
@@ -44,6 +45,12 @@ extension SchedulerDriver {
             return context.isWithdrawn
         }
         exchange.mayBegin = { [store] in store.mayBegin($0.id, attempt: $0.attempt) }
+        exchange.mayBeServed = { [unowned self] id in
+            guard let job = scheduler.book.active(id) else { return false }
+            let group = groupsByIndex[job.groupIndex]
+            let members = group.member(named: job.thread).map { [$0] } ?? group.members
+            return members.contains { !$0.thread.isPaused }
+        }
         exchange.isActive = { [unowned self] id in scheduler.book.active(id) != nil }
         exchange.leave = { [unowned self] context in
             // A job that was withdrawn may be offered to other threads by now.

@@ -78,6 +78,7 @@ extension WorkerExchange {
         guard !inherited.isEmpty, let held = inherited.removeValue(forKey: id) else { return }
         held.lease?.end()
         for (reply, _) in held.waiting { door?.answer(reply, refuse(id).reply) }
+        match()
     }
 
     /// Ends an attempt that its thread does not have yet.
@@ -150,12 +151,15 @@ extension WorkerExchange {
         // An end with a result is marked itself.
         if held.end?.isDone != true { noteHolder(context, nil) }
         ended.append(held.holder.token, of: held.id, held.end)
+        match()
     }
 
     /// Whether a TAKE is of a worker that will get its job of the earlier run.
+    ///
+    /// Not while the job's thread is paused or missing: the worker gets other jobs.
     func isToGoOn(_ taker: Taker) -> Bool {
         guard !inherited.isEmpty, taker.request.name != nil else { return false }
-        return inherited.values.contains { isOf($0.holder, taker) }
+        return inherited.values.contains { isOf($0.holder, taker) && mayBeServed($0.id) }
     }
 
     private func isOf(_ holder: JobHolder, _ taker: Taker) -> Bool {

@@ -157,6 +157,8 @@ final class WorkerExchange {
     var mayBegin: (JobContext) -> Bool = { _ in true }
     /// Looks whether they may again, while jobs wait for that.
     var trustTimeout: ThreadRunLoop.Timeout?
+    /// Whether a job has neither ended nor been left to the store, and its threads take jobs.
+    var mayBeServed: (JobID) -> Bool = { _ in true }
     /// Whether a job has neither ended nor been left to the store.
     var isActive: (JobID) -> Bool = { _ in true }
     /// The attempt of a job that is offered to its threads.
@@ -264,7 +266,8 @@ final class WorkerExchange {
 
     /// A thread serves a job that waits for a worker, for the first time or once more.
     func isReady(_ remote: RemoteJob) {
-        if goOn(with: remote) { return }
+        // Its worker may have other jobs from now on.
+        if goOn(with: remote) { return match() }
         lobby.arrived(remote.context)
         // A worker had it, or it was on its way here, when a reload made its selector a program.
         if isOfferedAgain(remote.context) { return }

@@ -88,4 +88,25 @@ import Testing
             #expect(try client.call("PERFORM", "images", "echo", "WAIT", "y").text == "y")
         }
     }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["paused", "missing"])
+    func `keep no job from a named worker while their thread is away`(state: String) throws {
+        let scratch = try Scratch()
+        let threads = "images: {}, mail: {}"
+        do {
+            let daemon = try TestDaemon(Self.setup(threads), in: scratch)
+            defer { daemon.kill() }
+            let client = try daemon.connect()
+            _ = try client.perform("images", "scale", "x")
+            _ = try Taken.take(try daemon.connect(), as: "w1", "scale")
+            if state == "paused" { #expect(try client.call("PAUSE", "images").text == "OK") }
+            try daemon.crash()
+        }
+        let next = Self.setup(state == "missing" ? "mail: {}" : threads)
+        let daemon = try TestDaemon(next, in: scratch, logName: "log2")
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        let id = try client.perform("mail", "scale", "y")
+        #expect(try Taken.take(try daemon.connect(), as: "w1", "scale").id == id)
+    }
 }
