@@ -110,7 +110,8 @@ final class Shutdown {
     }
 
     private func graceIsOver() {
-        guard activeCount > leavable.count, !isClosing, manner != .now else { return }
+        guard !isClosing, manner != .now else { return }
+        guard activeCount > leavable.count else { return lookIfDone() }
         service.log.warning(
             "stopping \(counted(activeCount, "job")), not ended within \(grace)")
         stopRunning()

@@ -12,6 +12,7 @@ extension SchedulerDriver {
             endAlarm(of: id)
             input { $0.givenBack(id) }
             watchNextDelivery(of: id)
+            whenCompleted?()
         }
         // The store hears of each attempt that it has begun, and then that it is over.
         exchange.noteStart = { [unowned self] id in
@@ -23,6 +24,7 @@ extension SchedulerDriver {
             (scheduler.book.active(id)?.attempt as? JobContext)?.noteVanished()
             input { $0.vanished(id) }
             watchNextDelivery(of: id)
+            whenCompleted?()
         }
         exchange.endHold = { [unowned self] job in input { $0.endHold(of: job) } }
         exchange.noteHolder = { [store] context, holder in
@@ -35,7 +37,10 @@ extension SchedulerDriver {
             end(completion)
             whenCompleted?()
         }
-        exchange.noteExpired = { [unowned self] id in input { $0.foundExpired(id) } }
+        exchange.noteExpired = { [unowned self] id in
+            input { $0.foundExpired(id) }
+            whenCompleted?()
+        }
         exchange.isCarryingOut = { [unowned self] in scheduler.effects.areBeingCarriedOut }
         exchange.isOfferedAgain = { [unowned self] context in
             guard handlers[context.selector]?.isForWorkers == false,

@@ -109,4 +109,29 @@ import Testing
         let id = try client.perform("mail", "scale", "y")
         #expect(try Taken.take(try daemon.connect(), as: "w1", "scale").id == id)
     }
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["GIVEBACK", "vanishes"])
+    func `end a drain that waits for them alone`(word: String) throws {
+        let scratch = try Scratch()
+        let daemon = try TestDaemon(Self.setup("images: {}, post: {}"), in: scratch)
+        defer { daemon.kill() }
+        let client = try daemon.connect()
+        _ = try client.perform("post", "resize", "x")
+        let drain = try daemon.connect()
+        do {
+            let worker = try daemon.connect()
+            let job = try Taken.take(worker, "resize")
+            try daemon.rewrite(section: "threads: { images: {} }")
+            try client.send("RELOAD")
+            try eventually("the reload waits") { daemon.log.contains("the reload waits for") }
+            try drain.send("SHUTDOWN", "DRAIN")
+            try eventually("the daemon drains") { daemon.log.contains("going down") }
+            if word == "GIVEBACK" {
+                try worker.send("GIVEBACK", .integer(job.id), .text(job.token))
+            } else {
+                #expect(try worker.call("PING").text == "PONG")
+            }
+        }
+        #expect(try daemon.end() == "exit status 0")
+    }
 }
