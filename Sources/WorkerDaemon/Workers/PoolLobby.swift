@@ -63,6 +63,7 @@ final class PoolLobby {
             self.submit = submit
         }
 
+        var priority: Priority { context.details.priority }
         var isOver: Bool { step == nil }
         var waits: Bool { step == .waiting || step == .behind }
         var place: Place { Place(group: ObjectIdentifier(group), selector: context.selector) }
@@ -99,14 +100,17 @@ final class PoolLobby {
         }
     }
 
-    /// The jobs of one place that wait; a class, so that a change never copies the queue.
+    /// The jobs of one place that wait; a class, so that a change never copies the queues.
     private final class Line {
-        var entries = Queue()
+        /// A queue for each priority, by its raw value.
+        var queues = Priority.allCases.map { _ in Queue() }
         /// Jobs that have come back, in their order.
         var back: [Entry] = []
         /// The number of jobs in the queue of their pool.
         var releasedCount = 0
-        var isEmpty: Bool { entries.isEmpty && back.isEmpty && releasedCount == 0 }
+        var isEmpty: Bool {
+            queues.allSatisfy(\.isEmpty) && back.isEmpty && releasedCount == 0
+        }
     }
 
     private let loop: ThreadRunLoop
@@ -179,7 +183,7 @@ final class PoolLobby {
             return entry.submit()
         }
         move(entry, to: .waiting)
-        line(entry.place).entries.append(entry)
+        line(entry.place).queues[entry.priority.rawValue].append(entry)
         release(entry.place)
     }
 
@@ -215,15 +219,17 @@ final class PoolLobby {
 
     /// The first job of a place that may be given out.
     private func takeNext(_ line: Line) -> Entry? {
-        if let index = line.back.firstIndex(where: { !isResting($0.id) }) {
-            return line.back.remove(at: index)
+        for priority in Priority.allCases {
+            let index = line.back.firstIndex { $0.priority == priority && !isResting($0.id) }
+            if let index { return line.back.remove(at: index) }
+            guard let entry = line.queues[priority.rawValue].popFirst() else { continue }
+            guard entry.group.members.contains(where: { !$0.thread.isPaused }) else {
+                comeBack(entry)
+                return nil
+            }
+            return entry
         }
-        guard let entry = line.entries.popFirst() else { return nil }
-        guard entry.group.members.contains(where: { !$0.thread.isPaused }) else {
-            comeBack(entry)
-            return nil
-        }
-        return entry
+        return nil
     }
 
     /// The entry of an offered job; a reload may have offered the job to another pool since.
@@ -282,7 +288,7 @@ final class PoolLobby {
             if let index = lines[entry.place]?.back.firstIndex(where: { $0 === entry }) {
                 lines[entry.place]?.back.remove(at: index)
             } else {
-                lines[entry.place]?.entries.noteEnd()
+                lines[entry.place]?.queues[entry.priority.rawValue].noteEnd()
             }
         case .released:
             lines[entry.place]?.releasedCount -= 1

@@ -145,6 +145,29 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `hand jobs of a higher priority out first`() throws {
+        try withDaemon(Self.setup) { daemon in
+            let (client, worker) = (try daemon.connect(), try daemon.connect())
+            let jobs = try ["low", "normal", "normal", "high"].map {
+                try client.perform("mail", "crop", "PRIORITY", .text($0), "x")
+            }
+            for id in [jobs[3], jobs[1], jobs[2]] {
+                let job = try Taken.take(worker, "crop")
+                #expect(job.id == id)
+                #expect(try job.ended(worker, "").text == "OK")
+            }
+            let last = try Taken.take(worker, "crop")
+            #expect(last.id == jobs[0])
+            // One that was given back goes behind it, too.
+            let urgent = try client.perform("mail", "crop", "PRIORITY", "high", "x")
+            let back = try worker.call(
+                "GIVEBACK", .integer(last.id), .text(last.token), "AFTER", 0)
+            #expect(back.text == "OK")
+            #expect(try Taken.take(worker, "crop").id == urgent)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `give no job out while they are paused`() throws {
         try withDaemon(Self.setup) { daemon in
             let (client, worker) = (try daemon.connect(), try daemon.connect())
