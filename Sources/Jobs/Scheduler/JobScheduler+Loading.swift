@@ -84,8 +84,6 @@ extension JobScheduler {
         guard let selector = served.knownSelector(job.selector) else { return nil }
         let adopted = entry(job, selector.index, queue.group, queue)
         adopted.part = part ?? (job.state == .delayed ? .delayed : .inTurn)
-        // The clock may have been wrong when its moment came from the store.
-        if job.state == .delayed { adopted.goesByClock = true }
         adopted.move(to: .committing)
         guard book.adopt(adopted) else {
             adopted.move(to: .outside)
