@@ -261,9 +261,13 @@ extension JobScheduler {
     }
 
     /// Withdraws the jobs of a group that are not to be offered any more.
-    private mutating func withdrawKeptBack(of group: ThreadGroup) {
+    ///
+    /// - Parameter leavesStopped: leaves alone the jobs of threads that were stopped.
+    private mutating func withdrawKeptBack(of group: ThreadGroup, leavesStopped: Bool = false) {
+        let environment = environment
         let offered = book.activeJobs.filter {
             $0.group === group && $0.place.isOffered && group.keepsBack($0)
+                && !(leavesStopped && environment.isStopped($0.thread, of: group))
         }
         for job in offered.lastToBeginFirst() where withdrawAttempt(of: job) {
             suspend(job)
@@ -312,11 +316,13 @@ extension JobScheduler {
 
     /// Withdraws the waiting jobs of a group, and offers them again in their order: to the code
     /// that their selectors have now.
+    ///
+    /// A stopped thread takes none, and ends the jobs that it has.
     package mutating func offerAgain(_ group: ThreadGroup) {
         // The end of a suspension offers them again.
         guard !stage.isRefusing, group.isServed, !group.isSuspended else { return }
         group.isSuspended = true
-        withdrawKeptBack(of: group)
+        withdrawKeptBack(of: group, leavesStopped: true)
         group.isSuspended = false
         offerSuspended(of: group)
     }

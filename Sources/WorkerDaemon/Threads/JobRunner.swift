@@ -34,8 +34,9 @@ final class JobRunner: Sendable {
     private let store: any JobStore
     private let log: Log
     private let failures: FailureLog
-    /// The time between two looks at a store that is not trusted.
+    /// The time between two looks at a store that is not trusted, and at one that is behind.
     private static let trustPause = Duration.milliseconds(20)
+    private static let backlogPause = Duration.milliseconds(1)
     private let closed = Latch()
     /// The workers that wait for the scheduler, by their names; nil once the driver is closed.
     private let waiting = Mutex<[String: Latch]?>([:])
@@ -128,11 +129,19 @@ final class JobRunner: Sendable {
         if store.mayBegin(job.id, attempt: job.attempt) { return true }
         let thread = job.group.currentMember.thread
         repeat {
-            if job.isWithdrawn || closed.wait(until: .now + Self.trustPause) { return false }
-            // A thread that was paused meanwhile begins nothing.
-        } while !store.mayBegin(job.id, attempt: job.attempt)
-            || thread.isPaused && !thread.isStopped
+            let pause = store.isTrusted ? Self.backlogPause : Self.trustPause
+            if job.isWithdrawn || closed.wait(until: .now + pause) { return false }
+        } while !store.mayBegin(job.id, attempt: job.attempt) || isPaused(thread, for: job)
         return true
+    }
+
+    /// Whether a thread was paused while it waited with a job, and the job waits for that.
+    ///
+    /// A job that another thread of its pool could have as well does not.
+    private func isPaused(_ thread: WorkerThread, for job: JobContext) -> Bool {
+        guard thread.isPaused, !thread.isStopped else { return false }
+        return job.details.thread == thread.name
+            || job.group.members.allSatisfy { $0.thread.isPaused }
     }
 
     /// Has the driver let a job wait again whose program was killed because the store is away.

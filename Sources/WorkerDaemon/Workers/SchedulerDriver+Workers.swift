@@ -46,7 +46,7 @@ extension SchedulerDriver {
             guard handlers[context.selector]?.isForWorkers == false,
                 let job = scheduler.book.active(JobID(context.id))
             else { return false }
-            input { $0.offerAgain(job.group) }
+            if !context.isWithdrawn { input { $0.offerAgain(job.group) } }
             return context.isWithdrawn
         }
         exchange.mayBegin = { [store] in store.mayBegin($0.id, attempt: $0.attempt) }
