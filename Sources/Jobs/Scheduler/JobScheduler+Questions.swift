@@ -101,6 +101,8 @@ extension JobScheduler {
             return wait(for: id, isNamed: isNamed, reply)
         }
         switch found {
+        case .failure(.unknownJob) where ended != nil:
+            effects.answer(reply, JobAnswer(ended, of: id))
         case .failure(.unknownJob) where isNamed:
             effects.answer(reply, .failed(.resultIsGone(id)))
         case .failure(let error): effects.answer(reply, .failed(error))
@@ -153,12 +155,27 @@ extension JobScheduler {
 
     /// Threads were told to stop: the clients that wait for parked jobs of theirs are told that
     /// these stay in the store.
+    ///
+    /// Buffered jobs in memory only are cancelled, as no `FIRE` releases them any more.
+    ///
+    /// - Complexity: O(jobs in memory).
     package mutating func threadsWereStopped() {
+        cancelBufferedOfStopped()
         let (served, environment) = (served, environment)
         tellWaiters(
             ofThreads: { thread in
                 served.knownGroup(of: thread).map { environment.isStopped(thread, of: $0) } == true
             }, JobError.leftForRestart)
+    }
+
+    private mutating func cancelBufferedOfStopped() {
+        var ids: [JobID] = []
+        for job in book.activeJobs where !job.isStored && bufferedJob(job.id) != nil {
+            if environment.isStopped(job.thread, of: job.group) { ids.append(job.id) }
+        }
+        for id in ids.sorted() {
+            if let job = bufferedJob(id) { _ = withdraw(job) }
+        }
     }
 
     /// Tells the clients that wait for parked jobs of some threads why these do not go on.
