@@ -158,7 +158,7 @@ extension JobScheduler {
     ///
     /// Buffered jobs in memory only are cancelled, as no `FIRE` releases them any more.
     ///
-    /// - Complexity: O(jobs in memory).
+    /// - Complexity: O(buffered jobs in memory).
     package mutating func threadsWereStopped() {
         cancelBufferedOfStopped()
         let (served, environment) = (served, environment)
@@ -169,12 +169,11 @@ extension JobScheduler {
     }
 
     private mutating func cancelBufferedOfStopped() {
-        var ids: [JobID] = []
-        for job in book.activeJobs where !job.isStored && bufferedJob(job.id) != nil {
-            if environment.isStopped(job.thread, of: job.group) { ids.append(job.id) }
-        }
-        for id in ids.sorted() {
-            if let job = bufferedJob(id) { _ = withdraw(job) }
+        let environment = environment
+        for group in served.groups {
+            let buffered = group.takeBuffered(
+                { bufferedJob($0) }, where: { environment.isStopped($0.thread, of: group) })
+            for job in buffered { _ = withdraw(job) }
         }
     }
 

@@ -15,7 +15,7 @@ internal import WorkerThreads
 /// Confined to the worker's thread.
 final class ProgramRun {
     /// The reason why the child is ended early.
-    private enum Interruption {
+    private enum Interruption: Equatable {
         case cancelled
         case timedOut
         case tooMuchOutput
@@ -227,13 +227,9 @@ final class ProgramRun {
     /// Asks the child's group to end, and kills it if it has not ended within the grace period.
     private func interrupt(_ reason: Interruption) {
         guard status == nil, interruption == nil else { return }
-        if case .tooMuchOutput = reason {
-            // Its output counts, ended or not.
-        } else if child?.hasEnded == true {
-            // Its end comes in the same pass of the loop: after a pause of the process, such as by
-            // SIGSTOP, the timers come first.
-            return
-        }
+        // The end of one that has ended comes in the same pass of the loop: after a pause of the
+        // process, such as by SIGSTOP, the timers come first. Its output counts all the same.
+        if reason != .tooMuchOutput, child?.hasEnded == true { return }
         interruption = reason
         switch reason {
         // A program without memory has no use for a grace period, and would go on to take some. And
